@@ -37,6 +37,7 @@ FIRST = b'#!/bin/sh\nexec python3 -I -S "$0" "$@"\n'  # -I -S: all that is neede
 UNUSED = ("RECORD", "WHEEL", "INSTALLER")  # say what pip installed, and for which Python
 # The packages of the extra `policies`: one of them is compiled for each Python, and the file carries only libyaml so.
 LEFT_OUT = ("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "typing-extensions")
+SPEEDUPS = "markupsafe/_speedups"  # compiled for each Python, too, but the package works without it
 
 Files = dict[str, bytes]
 
@@ -50,6 +51,8 @@ def contents(wheel: Path) -> Files:
 def _is_needed(name: str) -> bool:
     """False for what only installers, type checkers and commands of other packages read."""
     top, last = name.partition("/")[0], name.rpartition("/")[2]
+    if name.startswith(SPEEDUPS):
+        return False
     return not (top.endswith(("-stubs", ".data", "_cli.py")) or (top.endswith(".dist-info") and last in UNUSED))
 
 

@@ -94,7 +94,11 @@ def run(*arguments, cwd, stdin="", tty=False, err_tty=False, **environment):
     out.isatty = lambda: tty
     err = io.StringIO()
     err.isatty = lambda: err_tty
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "SOURCE_DATE_EPOCH")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("NO_COLOR", "FORCE_COLOR", "TERM", "SOURCE_DATE_EPOCH")
+    }
     with (
         contextlib.chdir(cwd),
         replaced_stdin(stdin),

@@ -19,6 +19,7 @@ from pathlib import Path
 import measured
 import pytest
 from building import HERE, image_of, once
+from hypothesis import HealthCheck, settings
 from running import HOSTS, PODMAN, ROOT, absent, fetched, on_path
 
 BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
@@ -34,6 +35,11 @@ FUNCTION = f"""\
 #!/bin/sh
 exec "{sys.executable}" -c 'import sys; from krm_fn.__main__ import main; sys.exit(main())' "$@"
 """
+
+
+# Other work on the machine makes drawing examples slow, which says nothing about the tests.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

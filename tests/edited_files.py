@@ -40,3 +40,44 @@ spec:
 """
 
 WRONG = VM.replace("runStrategy: Always", "runStrategy: always")
+
+OTHERS = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterPreference
+metadata: {name: fast}
+spec: {devices: {preferredDiskBus: sata}}
+---
+apiVersion: apps/v1
+kind: ControllerRevision
+metadata: {name: small-1, namespace: shop}
+revision: 1
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: shop}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: cdi.kubevirt.io/v1beta1
+kind: DataSource
+metadata: {name: images, namespace: shop}
+spec: {source: {pvc: {name: data, namespace: shop}}}
+---
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: lan, namespace: shop}
+"""
+TEMPLATES = """\
+  dataVolumeTemplates:
+    - metadata: {name: root}
+      spec:
+        sourceRef: {kind: DataSource, name: images}
+"""
+# A VM that uses all of them.
+LARGER = (
+    VM.replace("name: fedora", "name: fast")
+    .replace("    name: small\n", "    name: small\n    revisionName: small-1\n")
+    .replace("          containerDisk: {image: example.com/fedora}\n", "          dataVolume: {name: root}\n")
+    .replace("  template:", f"{TEMPLATES}  template:")
+    .replace("      volumes:\n", "      volumes:\n        - name: more\n          persistentVolumeClaim: {claimName: data}\n")
+    .replace("          pod: {}\n", "          multus: {networkName: lan}\n")
+)

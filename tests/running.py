@@ -18,10 +18,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 HOSTS = ROOT / ".hosts"  # what .ci/hosts fetches
 NEWEST_KUSTOMIZE = HOSTS / "5.8.1"  # the folder of the newest kustomize
+CHROMIUM = "chromium with chromedriver"
 PODMAN = "podman that .ci/hosts has set up for this user"
 HOW_TO_GET = {
     "kpt": "put it on the PATH, see https://kpt.dev/installation",
     "kubectl": "put it on the PATH, see https://kubernetes.io/docs/tasks/tools",
+    CHROMIUM: "run .ci/hosts as root on Debian",
     PODMAN: "run .ci/hosts as root on Debian",
 }
 # The command of this very code, to be started with `own_environment`.

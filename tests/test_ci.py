@@ -159,7 +159,7 @@ def action_step(name: str, **inputs: str) -> tuple[str, Environment]:
     given = {key: inputs.get(key, row["default"]) for key, row in action["inputs"].items()}
     (step,) = [step for step in action["runs"]["steps"] if step.get("name") == name]
     filled = {
-        key: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda match: given[match[1]], text)
+        key: re.sub(r"\$\{\{ inputs\.([\w-]+) \}\}", lambda match: given[match[1]], text)
         for key, text in step.get("env", {}).items()
     }
     return step["run"], filled
@@ -271,7 +271,10 @@ def test_the_script_for_untrusted_pull_requests_works_as_it_is_printed(environme
     assert run("kubevirt-render", "check", "clusters", cwd=pull_request, environment=shell).stdout == ""
 
 
-@pytest.mark.parametrize("name", ["render-workflow.yml", "check-workflow.yml", "check-untrusted-workflow.yml"])
+WORKFLOWS = ["render-workflow.yml", "check-workflow.yml", "check-untrusted-workflow.yml", "diff-workflow.yml"]
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
 def test_zizmor_finds_nothing_in_the_workflows_that_are_offered(name: str, tmp_path: Path, environment: Environment) -> None:
     workflows = tmp_path / ".github" / "workflows"
     workflows.mkdir(parents=True)
@@ -285,10 +288,9 @@ def test_zizmor_finds_nothing_in_the_workflows_that_are_offered(name: str, tmp_p
 @pytest.mark.parametrize(
     ("file", "schema"),
     [
-        ("render-workflow.yml", "github-workflows"),
-        ("check-workflow.yml", "github-workflows"),
-        ("check-untrusted-workflow.yml", "github-workflows"),
+        *((name, "github-workflows") for name in WORKFLOWS),
         ("gitlab-ci.yml", "gitlab-ci"),
+        ("diff-gitlab-ci.yml", "gitlab-ci"),
     ],
 )
 def test_what_is_offered_is_of_its_servers_form(file: str, schema: str, environment: Environment) -> None:
@@ -299,7 +301,8 @@ def test_what_is_offered_is_of_its_servers_form(file: str, schema: str, environm
 def test_pre_commit_takes_the_hooks_and_the_configuration(environment: Environment) -> None:
     pre_commit = tool("pre-commit")
     passed(run(pre_commit, "validate-manifest", ".pre-commit-hooks.yaml", cwd=ROOT, environment=environment))
-    passed(run(pre_commit, "validate-config", "pre-commit-config.yaml", cwd=RECIPES, environment=environment))
+    for config in ("pre-commit-config.yaml", "pre-push-config.yaml"):
+        passed(run(pre_commit, "validate-config", config, cwd=RECIPES, environment=environment))
 
 
 @pytest.mark.parametrize("hook", ["kubevirt-render-check", "kubevirt-render-expanded"])

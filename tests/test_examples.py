@@ -6,6 +6,8 @@ A README's fence below `<!-- run: FILE -->` is run in its folder and prints that
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
 import re
 import shutil
@@ -67,6 +69,36 @@ def test_the_mistake_is_named_with_what_was_meant() -> None:
 def test_the_mistaken_vm_is_not_printed_half_done() -> None:
     ran = kubevirt_render("render", "kustomization-examples/quickstart/mistake")
     assert (ran.stdout, ran.returncode) == ("", 1)
+
+
+CHANGES = sorted(path.parent for path in (EXAMPLES / "change").glob("*/edit.diff"))
+
+
+def sides(folder: Path) -> list[dict[str, str]]:
+    """The files of both sides of a change, by their names as the edit has them."""
+    found = [sorted([*folder.glob(f"{side}.yaml"), *folder.glob(f"{side}/*.yaml")]) for side in ("before", "after")]
+    return [{str(path.relative_to(folder)): path.read_text() for path in paths} for paths in found]
+
+
+@pytest.mark.parametrize("folder", CHANGES, ids=lambda path: path.name)
+def test_the_edit_of_a_change_is_the_difference_of_its_files(folder: Path) -> None:
+    before, after = sides(folder)
+    pairs = zip(before.items(), after.items(), strict=True)
+    edits = (
+        difflib.unified_diff(old.splitlines(keepends=True), new.splitlines(keepends=True), was, now, n=1)
+        for (was, old), (now, new) in pairs
+    )
+    assert "".join(line for edit in edits for line in edit) == (folder / "edit.diff").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "effect"),
+    [("live", "live"), ("migration", "migration:nobody"), ("restart", "restartRequired"), ("pinned", "nothing")],
+)
+def test_each_change_is_of_the_case_that_it_is_named_for(name: str, effect: str) -> None:
+    files = [f"kustomization-examples/change/{name}/{side}.yaml" for side in ("before", "after")]
+    (record,) = json.loads(kubevirt_render("diff", "-o", "json", *files).stdout)["vms"]
+    assert effect in record["effect"]
 
 
 @pytest.fixture

@@ -69,6 +69,12 @@ def test_it_runs_the_quickstart_as_the_installed_command_does(
         assert passed(run(str(zipapp), "render", str(BUNDLE), cwd=ROOT, environment=user)) == expected
 
 
+def test_it_writes_the_report_of_the_installed_command(zipapp: Path, user: dict[str, str], environment: dict[str, str]) -> None:
+    given = ("report", str(BUNDLE), "-o", "-")
+    expected = passed(run("kubevirt-render", *given, cwd=ROOT, environment=environment))
+    assert passed(run(str(zipapp), *given, cwd=ROOT, environment=user)) == expected
+
+
 def pythons() -> list[str]:
     """The Pythons of this machine that are new enough."""
     names = [sys.executable, *(f"python3.{minor}" for minor in range(11, 15))]

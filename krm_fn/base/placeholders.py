@@ -48,6 +48,20 @@ def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(FORM, value)))
 
 
+def may_be_in(value: object) -> bool:
+    """False if no text in a value, at any depth, can have a placeholder for `placeholders`."""
+    waiting: list[object] = [value]
+    for each in waiting:
+        if isinstance(each, str):
+            if "$" in each or "{{" in each or each[:1] == "<" or each.isupper() or ("_" in each and not each.islower()):
+                return True
+        elif isinstance(each, dict):
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+    return False
+
+
 def is_in_capitals(value: object) -> bool:
     """True for a word in capitals that stands for the name of an object: `NAME`, `CLAIM_NAME`, `test-_TIMESTAMP_`."""
     if not isinstance(value, str) or (value != "NAME" and "_" not in value):

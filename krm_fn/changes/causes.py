@@ -7,69 +7,83 @@ difference, the instance is made again with one of them from the other side. The
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, copy, drop, get, put
+from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.updates.lone_instances import made_from
 from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.starting import made_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.owners import Owner
     from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.updates.machine import Machine, World
     from krm_fn.kubevirt.updates.paths_of_change import Difference
-    from krm_fn.kubevirt.updates.transition import Transition
 
 VM, INSTANCETYPE, PREFERENCE, CLUSTER, RELEASE = "vm", "instancetype", "preference", "kubevirt", "release"
-IN_VM = "/spec/template"
 
 
 class Side(Value):
-    """What an instance is made of on one side: each source by its word."""
+    """What an instance is made of on one side: each source by its word, and what makes an instance of all of them.
 
-    machine: Machine
+    `written` is the VM as the API server has it, {} if an instance is made without one.
+    """
+
+    owner: Owner
     parts: dict[str, Any]
-    world: World
+    make: Callable[[dict[str, Any]], Object | None]
+    written: Object
 
     def instance(self, changed: dict[str, Any]) -> Object | None:
         """The instance with some sources from elsewhere, None where none can be made."""
-        parts = {**self.parts, **changed}
-        made = made_of(
-            Resolution(vm=parts[VM], instancetype=parts[INSTANCETYPE], preference=parts[PREFERENCE]),
-            self.machine,
-            self.world.but(cluster=parts[CLUSTER], release=parts[RELEASE]),
-        )
+        return self.make({**self.parts, **changed})
+
+
+def side_of_machine(machine: Machine, world: World, owner: Owner) -> Side:
+    """The side of a VM."""
+    found = find(machine, world)
+    parts = {VM: found.vm, INSTANCETYPE: found.instancetype, PREFERENCE: found.preference}
+
+    def make(given: dict[str, Any]) -> Object | None:
+        resolution = Resolution(vm=given[VM], instancetype=given[INSTANCETYPE], preference=given[PREFERENCE])
+        made = made_of(resolution, machine, world.but(cluster=given[CLUSTER], release=given[RELEASE]))
         return made.seen if made else None
 
+    return Side(owner=owner, parts={**parts, **_of_world(world)}, make=make, written=machine.vm)
 
-def _side(machine: Machine, world: World) -> Side:
-    found = find(machine, world)
-    parts = {
-        VM: found.vm,
-        INSTANCETYPE: found.instancetype,
-        PREFERENCE: found.preference,
-        CLUSTER: world.cluster,
-        RELEASE: world.release,
-    }
-    return Side(machine=machine, parts=parts, world=world)
+
+def side_of_template(template: Object, world: World, owner: Owner) -> Side:
+    """The side of a template, or of an instance without an owner."""
+    vm = {"spec": {"template": template}}
+    parts = {VM: vm, INSTANCETYPE: None, PREFERENCE: None}
+
+    def make(given: dict[str, Any]) -> Object | None:
+        around = world.but(cluster=given[CLUSTER], release=given[RELEASE])
+        made = made_from(given[VM]["spec"]["template"], owner.name, owner.namespace, around)
+        return made.seen if made else None
+
+    return Side(owner=owner, parts={**parts, **_of_world(world)}, make=make, written={})
+
+
+def _of_world(world: World) -> Object:
+    return {CLUSTER: world.cluster, RELEASE: world.release}
 
 
 class Sources(Value):
-    """The sources of both sides, and the edits between them."""
+    """The edits between two sides."""
 
-    base: Side
-    head: Side
     edits: tuple[Edit, ...]
 
     @classmethod
-    def of(cls, found: Transition) -> Sources:
-        """The sources of a transition."""
-        base, head = _side(found.base, found.origin), _side(found.after, found.world)
-        return cls(base=base, head=head, edits=tuple(_edits(base, head)))
+    def between(cls, base: Side, head: Side) -> Sources:
+        """The edits from one side to the other."""
+        return cls(edits=tuple(_edits(base, head)))
 
     def causes(self, difference: Difference) -> list[Object]:
         """The edits that make a difference; the first edit of all where none makes it alone."""
@@ -105,19 +119,29 @@ def _made(side: Side, changed: dict[str, Any], before: Object) -> frozenset[str]
 
 def _of_vm(base: Side, head: Side, before: Object) -> Iterator[Edit]:
     """The edits of the VM's template: each shows at the same place in the instance, and where defaults follow from it."""
-    machine, old, new = head.machine, _template(base), _template(head)
+    owner, old, new = head.owner, _template(base), _template(head)
     for each in compared(old, new):
         makes = frozenset((each.pointer.removeprefix("/metadata"),))
         if ENTRY not in each.steps:
             vm = {**base.parts[VM], "spec": {**base.parts[VM]["spec"], "template": _with_field(old, new, each.steps)}}
             makes |= _made(base, {VM: vm}, before)
-        field = "spec.template" + _dotted(each.pointer)
-        yield Edit(cause=_object("VirtualMachine", machine.namespace, machine.name, field, VM), makes=makes)
+        cause = _of_owner(owner, owner.template + _dotted(each.pointer))
+        yield Edit(cause={**cause, **_values(each)}, makes=makes)
 
 
 def _template(side: Side) -> Object:
     template = as_map(get(side.parts[VM], ("spec", "template")))
     return {"metadata": as_map(template.get("metadata")), "spec": as_map(template.get("spec"))}
+
+
+def _values(edited: Difference) -> Object:
+    """Both values of an edited field; secrets are hidden."""
+    values = {"old": edited.before, "new": edited.after}
+    return {key: redact(value, edited.steps) for key, value in values.items() if value is not None}
+
+
+def _of_owner(owner: Owner, field: str) -> Object:
+    return _object(owner.kind, owner.namespace, owner.name, field.removeprefix("."), owner.source)
 
 
 def _object(kind: str, namespace: str, name: str, field: str, source: str) -> Object:
@@ -132,16 +156,16 @@ def _dotted(pointer: str) -> str:
 def _of_reference(field: str, base: Side, head: Side, before: Object) -> Iterator[Edit]:
     """The edits of a matcher, else those of the object that it names."""
     old, new = base.parts[field], head.parts[field]
-    moved = _moved(field, base.machine, head.machine)
+    moved = _moved(field, base.written, head.written)
     if moved:
         changed = {field: new, VM: _with_matcher(field, base, head)}
-        cause = _object("VirtualMachine", head.machine.namespace, head.machine.name, f"spec.{field}{moved}", VM)
-        yield Edit(cause=cause, makes=_made(base, changed, before))
+        cause = _of_owner(head.owner, f"{head.owner.vm}.spec.{field}{moved}")
+        yield Edit(cause={**cause, **_matched(field, moved, base, head)}, makes=_made(base, changed, before))
     elif old is not None and new is not None and old.spec != new.spec:
         for each in compared(old.spec, new.spec):
             spec = _with_field(old.spec, new.spec, each.steps)
             cause = _of_found(new, "spec" + _dotted(each.pointer), field)
-            yield Edit(cause=cause, makes=_made(base, {field: old.but(spec=spec)}, before))
+            yield Edit(cause={**cause, **_values(each)}, makes=_made(base, {field: old.but(spec=spec)}, before))
 
 
 def _of_found(found: Found, field: str, source: str) -> Object:
@@ -153,11 +177,18 @@ def _of_found(found: Found, field: str, source: str) -> Object:
     return {**shown, "source": "catalogue", "of": source} if found.origin == "catalogue" else shown
 
 
-def _moved(field: str, base: Machine, head: Machine) -> str:
+def _moved(field: str, base: Object, head: Object) -> str:
     """The key of the matcher that was edited, with a dot before it; "" where none was."""
-    old, new = (as_map(get(machine.vm, ("spec", field))) for machine in (base, head))
+    old, new = (as_map(get(vm, ("spec", field))) for vm in (base, head))
     keys = [key for key in ("name", "kind", "revisionName", "inferFromVolume") if old.get(key) != new.get(key)]
     return f".{keys[0]}" if keys else ""
+
+
+def _matched(field: str, moved: str, base: Side, head: Side) -> Object:
+    """The old and the new value of the key of a matcher that was edited."""
+    path = ("spec", field, moved.removeprefix("."))
+    values = {side: get(each.written, path) for side, each in (("old", base), ("new", head))}
+    return {side: value for side, value in values.items() if value is not None}
 
 
 def _with_matcher(field: str, base: Side, head: Side) -> Object:
@@ -186,7 +217,7 @@ def _of_cluster(base: Side, head: Side, before: Object) -> Iterator[Edit]:
     for each in compared(old, new):
         cluster = base.parts[CLUSTER].but(configuration=_with_field(old, new, each.steps))
         cause = {"source": CLUSTER, "kind": "KubeVirt", "field": "spec.configuration" + _dotted(each.pointer)}
-        yield Edit(cause=cause, makes=_made(base, {CLUSTER: cluster}, before))
+        yield Edit(cause={**cause, **_values(each)}, makes=_made(base, {CLUSTER: cluster}, before))
 
 
 def _touch(one: str, other: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.paths import get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.changes.causes import Sources
+from krm_fn.changes.causes import Sources, side_of_machine
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.updates.paths_of_change import compared
 
@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.causes import Side
+    from krm_fn.changes.owners import Owner
+    from krm_fn.kubevirt.updates.machine import Running
     from krm_fn.kubevirt.updates.paths_of_change import Difference
     from krm_fn.kubevirt.updates.transition import Transition
 
-# When a change is real.
-LIVE, MIGRATION, RESTART, NEXT_START = "live", "migration", "restart", "nextStart"
+# When a change is real. NEW: in machines that are created from now on.
+LIVE, MIGRATION, RESTART, NEXT_START, NEW = "live", "migration", "restart", "nextStart", "new"
 
 
 class Part(Value):
@@ -69,11 +72,21 @@ def _is_below(pointer: str, place: str) -> bool:
     return pointer.startswith(place) and pointer[len(place) : len(place) + 1] in ("", "/", "[")
 
 
-def changes(found: Transition) -> list[Object]:
+def changes(found: Transition, owner: Owner) -> list[Object]:
     """The effective changes, by path: `path`, `part`, `old`, `new`, `when`, `causes`. Secrets are hidden."""
     timed = _timed(found)
-    sources = Sources.of(found) if timed else None
-    return [_described(difference, when, sources) for difference, when in timed if sources]
+    if not timed:
+        return []
+    base, head = side_of_machine(found.base, found.origin, owner), side_of_machine(found.after, found.world, owner)
+    sources = Sources.between(base, head)
+    return [_described(difference, when, sources) for difference, when in timed]
+
+
+def changes_between(was: Running, now: Running, sides: tuple[Side, Side], when: str) -> list[Object]:
+    """The same for two instances that are made of both sides."""
+    found = compared(was.seen, now.seen)
+    sources = Sources.between(*sides) if found else Sources(edits=())
+    return [_described(difference, when, sources) for difference in found]
 
 
 def _timed(found: Transition) -> list[tuple[Difference, str]]:
@@ -104,8 +117,12 @@ def _described(difference: Difference, when: str, sources: Sources) -> Object:
 
 def guest(found: Transition) -> Object:
     """The guest's vCPUs and memory where they change: `{"vcpus": {"old": 2, "new": 4}, …}`."""
-    was = found.base.running or found.first.running
-    sizes = [size_of(each.spec) if each else {} for each in (was, found.last.running)]
+    return guest_change(found.base.running or found.first.running, found.last.running)
+
+
+def guest_change(was: Running | None, now: Running | None) -> Object:
+    """The same for two instances."""
+    sizes = [size_of(each.spec) if each else {} for each in (was, now)]
     return size_change(*sizes) if all(sizes) else {}
 
 

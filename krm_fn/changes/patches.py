@@ -6,7 +6,7 @@ A patch holds values as they are. Therefore none is made where it would hold a s
 from __future__ import annotations
 
 from krm_fn.base.json_patch import operations, steps_of
-from krm_fn.base.paths import dotted
+from krm_fn.base.paths import dotted, put_in
 from krm_fn.base.redaction import reach, redact_at
 from krm_fn.base.value import Value
 from krm_fn.pipeline.facts import gather
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.json_patch import Operation
     from krm_fn.base.objects import Object
-    from krm_fn.changes.diffing import Side
+    from krm_fn.changes.owners import Key
+    from krm_fn.changes.sides import Side
 
 
 class Patch(Value):
@@ -43,11 +44,11 @@ def patches(base: Side, head: Side) -> Iterator[Patch]:
             yield Patch(vm=before[key], operations=made) if secret is None else Patch(vm=before[key], secret=secret)
 
 
-def _rendered(side: Side) -> dict[tuple[str, str], Object]:
-    """The VMs of a side as `render` gives them; one that can't be rendered stays as it is."""
+def _rendered(side: Side) -> dict[Key, Object]:
+    """The objects of a side as `render` gives them; one that can't be rendered stays as it is."""
     facts = gather(side.analysis.bundle, side.analysis.settings)
-    made = {(entry.item, entry.path): vm for entry, prefix, vm in expand.changes(facts) if not prefix}
-    return {key: made.get((entry.item, entry.path), entry.obj) for key, entry in side.vms.items()}
+    made = {(entry.item, entry.path): put_in(entry.obj, prefix, part) for entry, prefix, part in expand.changes(facts)}
+    return {key: made.get((entry.item, entry.path), entry.obj) for key, entry in side.holders.items()}
 
 
 def _secret(made: Iterable[Operation], vm: Any) -> str | None:

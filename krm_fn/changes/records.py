@@ -17,38 +17,41 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.owners import Owner
     from krm_fn.kubevirt.admission import Cause
     from krm_fn.kubevirt.updates.machine import Machine, Running, World
     from krm_fn.kubevirt.updates.transition import Transition
 
 NOTHING = "nothing"
+# What a record is told for, although the machine stays as it is.
+TOLD = ("revisionsChanged", "creates", "keeps", "replicas", "pod", "manifest", "policies")
 RUNNING, HALTED, STOPPED, STARTED = "running", "halted", "stopped", "started"
 
 
-def record_of(found: Transition) -> Object:
+def record_of(found: Transition, owner: Owner) -> Object:
     """The keys that say what the update does; those that say nothing are left out."""
     record: Object = {
         "update": _update(found),
         "restartRequired": found.head.restart or None,
         "live": list(live(found)),
         "atRestart": list(at_restart(found)),
-        "startError": found.last.error or None,
+        "startError": found.last.error if found.last.error != found.first.error else None,
         "migration": migration(found.base, found.head, found.world),
         "power": power_of(found),
         "revisionsChanged": list(differences(revisions(found.base), revisions(found.head))),
         "creates": creates(found),
         "error": found.head.error or None,
         "guest": guest(found) or None,
-        "changes": changes(found) if found.verdict.allowed else None,
+        "changes": changes(found, owner) if found.verdict.allowed else None,
         "keeps": keeps(kept_by(found)),
     }
     said = {key: value for key, value in record.items() if value not in (None, [])}
     return {"effect": effect(said), **said}
 
 
-def refused_record(causes: Sequence[Cause]) -> Object:
-    """The record of a VM whose new manifest no API server takes."""
-    update = {"sent": True, "allowed": False, "stage": SCHEMA, "causes": [_cause(cause) for cause in causes]}
+def refused_record(causes: Sequence[Cause], stage: str = SCHEMA) -> Object:
+    """The record of an object whose new manifest is refused; SCHEMA: no API server takes it."""
+    update = {"sent": True, "allowed": False, "stage": stage, "causes": [_cause(cause) for cause in causes]}
     return {"effect": ["refused"], "update": update}
 
 
@@ -57,9 +60,9 @@ def _cause(cause: Cause) -> Object:
     return {"field": cause.upstream_path or path, "path": path, "message": cause.message}
 
 
-def untouched_record(vm: Object, origin: World, world: World) -> Object:
-    """The record of a VM that no update reaches: what it keeps, if that has changed."""
-    kept = keeps(kept_untouched(vm, origin, world))
+def untouched_record(vm: Object, origin: World, world: World, *, existing: bool = True) -> Object:
+    """The record of a VM that no update reaches: what it keeps, if it exists and that has changed."""
+    kept = keeps(kept_untouched(vm, origin, world)) if existing else []
     halted = power.strategy_of(vm) == power.HALTED
     record: Object = {"effect": [NOTHING], "update": {"sent": False, "allowed": True}, "power": HALTED if halted else RUNNING}
     return {**record, "keeps": kept} if kept else record
@@ -117,7 +120,9 @@ def revisions(machine: Machine) -> Object:
 def fails_as_before(found: Transition) -> bool:
     """True for a VM that did not start before, and does not start now for the same reason."""
     was, now = found.base, found.head
-    return bool(was.error) and was.error == now.error == found.last.error and not (was.running or now.running or found.sent)
+    if was.running or now.running or found.sent:
+        return False
+    return bool(now.error) and now.error in (was.error, found.first.error) and found.last.error in ("", now.error)
 
 
 def creates(found: Transition) -> list[str]:
@@ -143,4 +148,4 @@ def effect(record: Object) -> list[str]:
 
 def is_worth_telling(record: Object) -> bool:
     """False for a VM that nothing changes."""
-    return record["effect"] != [NOTHING] or any(key in record for key in ("revisionsChanged", "creates", "keeps"))
+    return record["effect"] != [NOTHING] or any(key in record for key in TOLD)

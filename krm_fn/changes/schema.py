@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from krm_fn.changes.effects import LIVE, MIGRATION, NEXT_START, PARTS, RESTART
+from krm_fn.changes.effects import LIVE, MIGRATION, NEW, NEXT_START, PARTS, RESTART
+from krm_fn.changes.owners import KINDS
+from krm_fn.changes.owners import SOURCES as OWN
 from krm_fn.changes.pins import EDITED, REMOVED
+from krm_fn.changes.policies import STAGE as POLICY_STAGE
+from krm_fn.changes.renames import SIGNS
+from krm_fn.changes.renames_schema import names
 from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
 from krm_fn.changes.upgrade_schema import steps
+from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
+from krm_fn.kubevirt.updates.pools import ROLLOUTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 ID = "https://kubevirt-render.dev/schema/v1alpha1/diff.json"
 TEXT: Schema = {"type": "string"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
-SOURCES = ("vm", "instancetype", "preference", "revision", "catalogue", "kubevirt", "release")
+SOURCES = (*OWN.values(), "instancetype", "preference", "revision", "catalogue", "kubevirt", "release")
 
 
 def schema() -> Schema:
@@ -31,14 +38,23 @@ def schema() -> Schema:
         **_object(
             {
                 "vms": _list({"$ref": "#/$defs/vm"}),
+                "renames": _list({"$ref": "#/$defs/rename"}, "what VMs refer to and has another name"),
                 "quotas": _list({"$ref": "#/$defs/quota"}, "the quotas whose use or bounds change"),
                 "summary": _summary(),
                 "assumptions": _assumptions(),
                 "steps": steps(_summary()),
             },
-            required=("vms", "quotas", "summary", "assumptions"),
+            required=("vms", "renames", "quotas", "summary", "assumptions"),
         ),
-        "$defs": {"vm": _vm(), "change": _change(), "cause": _cause(), "kept": _kept(), "update": _update(), **sizes()},
+        "$defs": {
+            "vm": _vm(),
+            "change": _change(),
+            "cause": _cause(),
+            "kept": _kept(),
+            "update": _update(),
+            **names(),
+            **sizes(),
+        },
     }
 
 
@@ -62,7 +78,8 @@ def _text(about: str) -> Schema:
 def _summary() -> Schema:
     return _object(
         {
-            "total": {**COUNT, "description": "the VMs of both bundles"},
+            "total": {**COUNT, "description": "the VMs, pools, replica sets and instances of both bundles"},
+            "others": {**COUNT, "description": "those of them that are no VMs; absent for none"},
             "changed": {**COUNT, "description": "those of them that change"},
             "levels": {"type": "object", "propertyNames": {"enum": list(WORDS)}, "additionalProperties": COUNT},
             "keeps": {**COUNT, "description": "the VMs that keep an instancetype or a preference as it was"},
@@ -82,10 +99,13 @@ def _vm() -> Schema:
     return _object(
         {
             "target": _text("the folder of the kustomization or of the files, in a comparison of repositories"),
-            "kind": {"const": "VirtualMachine"},
+            "kind": {"enum": list(KINDS)},
             "namespace": TEXT,
             "name": TEXT,
-            "change": {"enum": ["added", "removed", "changed"]},
+            "change": {"enum": ["added", "removed", "renamed", "changed"]},
+            "from": {"$ref": "#/$defs/name"},
+            "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
+            "deletes": _list(TEXT, "objects that are deleted with the VM of the old name"),
             "effect": _list({"enum": words}, "the short form of the other keys"),
             "update": {"$ref": "#/$defs/update"},
             "restartRequired": _text("the message of the condition RestartRequired"),
@@ -97,13 +117,27 @@ def _vm() -> Schema:
             "revisionsChanged": paths,
             "creates": _list(TEXT, "objects that KubeVirt creates at once"),
             "error": _text("why the VM controller does not get through"),
+            "replicas": {**_sizes(COUNT), "description": "how many machines a pool or a replica set creates, if that changes"},
+            "rollout": {"enum": list(ROLLOUTS), "description": "how the update of a pool reaches the VMs that it has created"},
+            "atOnce": {**COUNT, "description": "how many VMs of a pool KubeVirt restarts at once at most"},
             "guest": _object({"vcpus": _sizes({"type": "integer"}), "memory": _sizes(TEXT)}),
             "pod": {"$ref": "#/$defs/pods"},
             "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
+            "asBefore": {
+                "const": True,
+                "description": "it fails for the same reasons without the change, too",
+            },
+            "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
+            "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
     )
+
+
+def _policy() -> Schema:
+    own = {"rule": _text("policy/NAME"), "severity": {"enum": list(SEVERITIES)}, "message": TEXT}
+    return _object({**own, "binding": TEXT, "param": TEXT}, required=("rule", "severity", "message"))
 
 
 def _sizes(size: Schema) -> Schema:
@@ -119,7 +153,7 @@ def _update() -> Schema:
         {
             "sent": {"type": "boolean", "description": "the apply writes something"},
             "allowed": {"type": "boolean", "description": "admission lets the update in"},
-            "stage": {"enum": ["schema", "mutating", "validating"]},
+            "stage": {"enum": ["schema", "mutating", "validating", POLICY_STAGE]},
             "causes": _list(cause),
         },
         required=("sent", "allowed"),
@@ -145,7 +179,7 @@ def _change() -> Schema:
             "part": {"enum": sorted({part.word for part in PARTS})},
             "old": {"description": "any value; absent if there was none"},
             "new": {"description": "any value; absent if there is none"},
-            "when": {"enum": [LIVE, MIGRATION, RESTART, NEXT_START]},
+            "when": {"enum": [LIVE, MIGRATION, RESTART, NEXT_START, NEW]},
             "causes": _list({"$ref": "#/$defs/cause"}),
         },
         required=("path", "part", "when", "causes"),
@@ -153,9 +187,10 @@ def _change() -> Schema:
 
 
 def _cause() -> Schema:
-    named = dict.fromkeys(("kind", "namespace", "name", "field", "old", "new"), TEXT)
+    named = dict.fromkeys(("kind", "namespace", "name", "field"), TEXT)
+    values = {key: {"description": f"the {key} value of the field, or the {key} release"} for key in ("old", "new")}
     of = {"enum": [matcher.field for matcher in MATCHERS]}
-    return _object({"source": {"enum": list(SOURCES)}, **named, "of": of}, required=("source",))
+    return _object({"source": {"enum": list(SOURCES)}, **named, **values, "of": of}, required=("source",))
 
 
 def _kept() -> Schema:

@@ -7,10 +7,12 @@ side before the change is sized, and only where a quota counts it.
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.objects import kind_of
+from krm_fn.changes.owners import INSTANCE, KINDS, REPLICA_SET, key_of
 from krm_fn.changes.quotas import changed_uses, limited_namespaces
 from krm_fn.kubevirt.pods import Around
 from krm_fn.kubevirt.releases import is_measured
+from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.pipeline.capacity import NO_INSTANCE, demands_of, facts_of
 from krm_fn.sizing import limit_ranges
@@ -19,37 +21,41 @@ from krm_fn.sizing.pods import pods_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.updates.machine import Machine, Running, World
+    from krm_fn.changes.owners import Key
+    from krm_fn.kubevirt.updates.machine import Running, World
     from krm_fn.kubevirt.updates.transition import Transition
     from krm_fn.pipeline.analysis import Analysis
     from krm_fn.sizing.demands import Demand, Launched
 
-    Key = tuple[str, str]  # namespace and name
+    Made = tuple[Running | None, World]
 
-VM = "VirtualMachine"
 # What is shown of a pod.
 SHOWN = ("requests", "limits", "qosClass", "memoryOverhead")
 
 
 class Sizes:
-    """The sizes on both sides of a change, of which `vms` are the VMs of the head.
+    """The sizes on both sides of a change; `new`: nothing exists yet.
 
     `of` takes note of each VM that goes through an update. Nothing is said where the pods of one side's release are not known.
     """
 
-    def __init__(self, base: Analysis, head: Analysis, vms: Mapping[Key, Entry]) -> None:
-        self._base, self._head, self._vms = base, head, vms
+    def __init__(self, base: Analysis, head: Analysis, *, new: bool) -> None:
+        self._base, self._head = base, head
         self._known = all(is_measured("pods", side.release) for side in (base, head))
         self._limited = limited_namespaces(base.bundle, head.bundle)
         self._ranges = limit_ranges.by_namespace(head.bundle)
         self._updated: dict[Key, Demand] = {}
+        self._subjects: dict[Key, Subject] = {}
+        self._scaled: dict[Key, int] = {}
+        # The kinds of which all machines are those of the head, in the end. An instance that exists stays as it is.
+        self._anew = (REPLICA_SET, INSTANCE) if new else (REPLICA_SET,)
 
-    def of(self, found: Transition) -> Object:
-        """`{"pod": {"before": …, "after": …}}` where the pod changes; a side without a pod is absent."""
+    def of(self, found: Transition, entry: Entry) -> Object:
+        """`{"pod": {"before": …, "after": …}}` where the pod changes; no pod: absent. `entry` is of the head."""
         if not self._known:
             return {}
         machine = found.after
@@ -57,40 +63,66 @@ class Sizes:
         ranges = self._ranges.get(machine.namespace, ())
         last = _launched(found.last.running, machine, found.world, ranges)
         if machine.namespace in self._limited:
-            key = machine.namespace, machine.name
             refused = () if last else (found.last.error or NO_INSTANCE,)
             resolution = find(machine, found.world)
-            subject = Subject(entry=self._vms[key], launched=last, resolution=resolution, refused=refused)
-            self._updated[key] = demand(subject, found.world.bundle, ranges)
+            self._take(Subject(entry=entry, launched=last, resolution=resolution, refused=refused), found.world)
         return _change(_shown(was.result) if was else {}, _shown(last.result) if last else {})
 
+    def repeat(self, first: Entry, entry: Entry, world: World) -> None:
+        """Take note of a VM to which the same happens as to a former one."""
+        subject = self._subjects.get(key_of(first.obj))
+        if subject:
+            self._take(subject.but(entry=entry, resolution=find(Machine(vm=entry.obj), world)), world)
+
+    def _take(self, subject: Subject, world: World) -> None:
+        key = key_of(subject.entry.obj)
+        self._subjects[key] = subject
+        self._updated[key] = demand(subject, world.bundle, self._ranges.get(key[0], ()))
+
+    def scale(self, pool: Object, replicas: int) -> None:
+        """Take note of the number of VMs that a pool has in the end, whose VMs stay as they are."""
+        self._scaled[key_of(pool)] = replicas
+
+    def of_instances(self, obj: Object, was: Made, now: Made) -> Object:
+        """The same for instances that an object makes without a VM, each with the cluster that it is in."""
+        if not self._known:
+            return {}
+        before, after = (_launched(made, Machine(vm=obj), world, ()) for made, world in (was, now))
+        return _change(_shown(before.result) if before else {}, _shown(after.result) if after else {})
+
     def completed(self, records: Sequence[Object]) -> tuple[list[Object], list[Object]]:
-        """The records with the pods of VMs that are new or gone, and the quotas whose use changes."""
+        """The records with the pods of what is new or gone, and the quotas whose use changes."""
         if not self._known:
             return list(records), []
         removed, added = (_keys(records, change) for change in ("removed", "added"))
-        before = _demands(self._base, lambda entry: self._is_limited(entry) or _key(entry) in removed)
-        after = _demands(
-            self._head, lambda entry: _key(entry) in added or (kind_of(entry.obj) != VM and self._is_limited(entry))
-        )
+        before = _demands(self._base, lambda entry: self._is_limited(entry) or key_of(entry.obj) in removed)
+        after = _demands(self._head, lambda entry: key_of(entry.obj) in added or self._is_made_anew(entry))
         found = _with_pods(_with_pods(records, "removed", "before", before), "added", "after", after)
         if not self._limited:
             return found, []
         gone = removed | added  # a VM that no API server takes before the change is new, too
-        kept = [self._kept(each) for each in before if each.record["kind"] == VM and _key(each.entry) not in gone]
-        sides = ((self._base, before), (self._head, [*kept, *after]))
+        stay = (each for each in before if each.record["kind"] not in self._anew and key_of(each.entry.obj) not in gone)
+        sides = ((self._base, before), (self._head, [*map(self._kept, stay), *after]))
         return found, changed_uses(*((side.bundle, self._counted(demands)) for side, demands in sides))
 
     def _is_limited(self, entry: Entry) -> bool:
         return effective_namespace(entry.obj) in self._limited
 
+    def _is_made_anew(self, entry: Entry) -> bool:
+        kind = kind_of(entry.obj)
+        return (kind in self._anew or kind not in KINDS) and self._is_limited(entry)
+
     def _counted(self, demands: Iterable[Demand]) -> list[Demand]:
         return [each for each in demands if each.namespace in self._limited]
 
     def _kept(self, was: Demand) -> Demand:
-        """What a VM of the base needs after the change."""
-        updated = self._updated.get(_key(was.entry))
-        return updated or was.but(pods=pods_of(was.record.get("pod"), self._ranges.get(was.namespace, ())))
+        """What a machine of the base needs after the change."""
+        key = key_of(was.entry.obj)
+        if key in self._updated:
+            return self._updated[key]
+        if key in self._scaled:
+            was = was.but(record={**was.record, "replicas": self._scaled[key]})
+        return was.but(pods=pods_of(was.record.get("pod"), self._ranges.get(was.namespace, ())))
 
 
 def _launched(running: Running | None, machine: Machine, world: World, ranges: Sequence[Object]) -> Launched | None:
@@ -107,19 +139,18 @@ def _demands(side: Analysis, wanted: Callable[[Entry], bool]) -> list[Demand]:
     return list(demands_of(facts_of(side.bundle, side.settings, wanted), wanted))
 
 
-def _key(entry: Entry) -> Key:
-    """The namespace and name of a VM; no VM has those of another kind."""
-    return (effective_namespace(entry.obj), name_of(entry.obj)) if kind_of(entry.obj) == VM else ("", "")
-
-
 def _keys(records: Iterable[Object], change: str) -> frozenset[Key]:
-    return frozenset((record["namespace"], record["name"]) for record in records if record["change"] == change)
+    return frozenset(_key(record) for record in records if record["change"] == change)
+
+
+def _key(record: Object) -> Key:
+    return record["namespace"], record["name"], record["kind"]
 
 
 def _with_pods(records: Iterable[Object], change: str, side: str, demands: Iterable[Demand]) -> list[Object]:
-    """The records with the pods of those VMs that are on one side only."""
-    shown = {_key(each.entry): _shown(each.record) for each in demands}
-    pods = ((record, shown.get((record["namespace"], record["name"]), {})) for record in records)
+    """The records with the pods of what is on one side only."""
+    shown = {key_of(each.entry.obj): _shown(each.record) for each in demands}
+    pods = ((record, shown.get(_key(record), {})) for record in records)
     return [{**record, "pod": {side: pod}} if pod and record["change"] == change else record for record, pod in pods]
 
 

@@ -12,27 +12,53 @@ if TYPE_CHECKING:
 
 
 class Level(Value):
-    """One level: its word, the effects that belong to it, and how a VM of this level is called in a summary."""
+    """One level: its word, and the effects that belong to it."""
 
     word: str
     effects: tuple[str, ...]
-    called: str
 
 
 # The most severe first.
 LEVELS = (
-    Level(word="refused", effects=("refused", "error"), called="refused"),
-    Level(word="recreate", effects=("removed",), called="removed"),
-    Level(word="restart", effects=("restartRequired", "stopped", "migration:Evict"), called="restart"),
-    Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody"), called="migration"),
-    Level(word="live", effects=("live",), called="live"),
-    Level(word="any", effects=("atNextStart", "started", "added"), called="at the next start"),
+    Level(word="refused", effects=("refused", "refusedByPolicy", "error")),
+    Level(word="recreate", effects=("removed", "renamed", "recreated", "scaledIn", "released")),
+    Level(word="restart", effects=("restartRequired", "restarted", "stopped", "migration:Evict")),
+    Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody")),
+    Level(word="live", effects=("live",)),
+    Level(word="any", effects=("atNextStart", "started", "added", "scaledOut", "newOnly")),
 )
 WORDS = tuple(level.word for level in LEVELS)
+# How a summary calls what happens to a VM. The most severe effect of a VM counts.
+CALLED = {
+    "refused": "refused",
+    "refusedByPolicy": "refused by a policy",
+    "error": "error",
+    "removed": "removed",
+    "renamed": "renamed",
+    "recreated": "recreated",
+    "scaledIn": "scaled in",
+    "released": "released",
+    "restartRequired": "restart",
+    "restarted": "restarted",
+    "stopped": "stopped",
+    "migration:Evict": "shut down",
+    "migration:LiveMigrate": "migration",
+    "migration:nobody": "migration",
+    "live": "live",
+    "started": "started",
+    "added": "new",
+    "scaledOut": "scaled out",
+    "newOnly": "new ones only",
+    "atNextStart": "at the next start",
+}
+NO_START = "does not start again"
+IN_ORDER = (*list(CALLED.values())[:-1], NO_START, CALLED["atNextStart"])
 
 
 def level_of(record: Object) -> Level | None:
-    """The level of a record, None for a VM that stays as it is."""
+    """The level of a record, None for a VM that stays as it is, and for one that is refused as before the change."""
+    if record.get("asBefore"):
+        return None
     return next((level for level in LEVELS if any(effect in level.effects for effect in record["effect"])), None)
 
 
@@ -42,17 +68,35 @@ def severity(record: Object) -> int:
     return LEVELS.index(level) if level else len(LEVELS)
 
 
+def called(record: Object) -> str | None:
+    """How a summary calls what happens to a VM, None for one that stays as it is."""
+    if record.get("asBefore"):
+        return None
+    word = next((word for effect, word in CALLED.items() if effect in record["effect"]), None)
+    return NO_START if word == CALLED["atNextStart"] and "startError" in record else word
+
+
 def fails(records: Sequence[Object], word: str) -> bool:
     """True where a record is as severe as a level, or more. At the level `any`, each record is."""
     most = len(LEVELS) if word == WORDS[-1] else WORDS.index(word)
-    return any(severity(record) <= most for record in records)
+    return any(severity(record) <= most and not record.get("asBefore") for record in records)
 
 
-def summary(records: Sequence[Object], total: int) -> Object:
-    """The figures: how many VMs there are, how many change, how many of each level, and how many keep a stored revision."""
+def order(record: Object) -> tuple[int, int]:
+    """A key that puts the most severe records first."""
+    word = called(record)
+    return severity(record), IN_ORDER.index(word) if word else len(IN_ORDER)
+
+
+def summary(records: Sequence[Object], total: int, others: int = 0) -> Object:
+    """The figures: how many objects there are, how many change, how many of each level, and how many keep a stored revision.
+
+    `others` of the objects are no VMs; the figures have them if there are some.
+    """
     levels = [level.word for record in records if (level := level_of(record))]
     return {
         "total": total,
+        **({"others": others} if others else {}),
         "changed": len(levels),
         "levels": {word: levels.count(word) for word in WORDS if word in levels},
         "keeps": sum("keeps" in record for record in records),

@@ -17,6 +17,7 @@ from krm_fn.kubevirt.updates.transition import pins_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Found, Resolution
     from krm_fn.kubevirt.updates.machine import World
 
 # What a VM reads of the cluster beside its objects.
@@ -31,6 +32,22 @@ def is_untouched(old: Object, new: Object, origin: World, world: World) -> bool:
         return False
     written = [as_map(get(new, ("spec", matcher.field))) for matcher in MATCHERS]
     return not any(each.get("inferFromVolume") for each in written) and _finds_the_same(new, origin, world)
+
+
+def starts_the_same(old: Object, new: Object, origin: World, world: World) -> bool:
+    """True where a VM that is created starts the same on both sides: all that it is made of is the same."""
+    if old != new or any(getattr(origin, name) != getattr(world, name) for name in SETTINGS):
+        return False
+    if pins_of(old) or origin.presets or world.presets:
+        return False
+    before, after = (find(Machine(vm=new), each) for each in (origin, world))
+    same = (before.errors, before.vm) == (after.errors, after.vm)
+    return same and all(_spec(before, matcher.field) == _spec(after, matcher.field) for matcher in MATCHERS)
+
+
+def _spec(found: Resolution, field: str) -> tuple[object, ...] | None:
+    source: Found | None = getattr(found, field)
+    return (source.spec, source.table) if source else None
 
 
 def _is_followed(vm: Object) -> bool:
@@ -48,7 +65,7 @@ def _finds_the_same(vm: Object, origin: World, world: World) -> bool:
         return True
     after = find(machine, world)
     return not after.errors and all(
-        getattr(before, matcher.field) == getattr(after, matcher.field)
+        _spec(before, matcher.field) == _spec(after, matcher.field)
         for matcher in MATCHERS
         if get(vm, ("spec", matcher.field, "revisionName"))
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 from krm_fn.base.value import Value
-from krm_fn.changes.diffing import Assumptions, Side, compare_all, side
+from krm_fn.changes.diffing import compare_all
+from krm_fn.changes.sides import Side, side
 from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.releases import MINORS, parse
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.pairs import Assumptions
     from krm_fn.kubevirt.releases import Release
 
     Sides = tuple[str, Side, Side]
@@ -66,7 +68,7 @@ def _told(step: Step, assumptions: Assumptions) -> Object:
         "from": str(step.old),
         "to": str(step.new),
         "vms": answer["vms"],
-        "newVms": _new_vms(pairs, assumptions.but(new=True)),
+        "newVms": compare_all(pairs, assumptions.but(new=True))["vms"],
         "summary": answer["summary"],
         "findings": {
             "new": _only(after, before),
@@ -74,20 +76,6 @@ def _told(step: Step, assumptions: Assumptions) -> Object:
         },
         "catalogue": catalogue_changes(step.old, step.new) if builtin else {"gone": [], "added": [], "changed": []},
     }
-
-
-def _new_vms(pairs: Sequence[Sides], assumptions: Assumptions) -> list[Object]:
-    """The records of VMs that start differently after a step, without those that are refused before it for the same reasons."""
-    records: list[Object] = compare_all(pairs, assumptions)["vms"]
-    if not any(record["effect"] == ["refused"] for record in records):
-        return records
-    before = compare_all([(name, base, base) for name, base, _ in pairs], assumptions)["vms"]
-    refused = [(_named(record), record["update"]) for record in before if record["effect"] == ["refused"]]
-    return [record for record in records if (_named(record), record.get("update")) not in refused]
-
-
-def _named(record: Object) -> tuple[str, str, str]:
-    return record.get("target", ""), record["namespace"], record["name"]
 
 
 def _at(given: Side, release: Release) -> Side:

@@ -24,6 +24,7 @@ COMMANDS = (
     "diff",
     "capacity",
     "explain",
+    "report",
     "migrate",
     "test",
     "init",

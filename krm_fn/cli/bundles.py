@@ -12,7 +12,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.cli import options
 from krm_fn.findings.results import report
-from krm_fn.repositories import building, problems, sharing
+from krm_fn.repositories import building, config_files, problems, sharing
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Options, Unit, read_unit, release_of, repairing
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Read(Value):
-    """One bundle: what was read, the config for it, and the names of the target and the cluster, "" for none.
+    """One bundle: what was read, the config for it and its file, and the names of the target and the cluster, "" for none.
 
     `built` is the target, None for files.
     `external` are objects that are in the cluster and not in git, `beside` is what is known beside the bundle.
@@ -45,6 +45,7 @@ class Read(Value):
 
     found: Sources
     config: Config
+    config_file: str = ""
     built: Target | None = None
     target: str = ""
     cluster: str = ""
@@ -98,9 +99,11 @@ def _one(
         repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
         watch=bar.watch,
     )
-    config = options.settings(found, config_file, flags, near=(*paths, *kustomizations), verbose=verbose)
+    near = (*paths, *kustomizations)
+    own = config_files.config_file(near) if found.function_config is None and not flags["isolated"] else ""
+    config = options.settings(found, config_file, flags, near=near, verbose=verbose)
     _report(lost, config)
-    return Read(found=found, config=config)
+    return Read(found=found, config=config, config_file=config_file or own or "")
 
 
 def _report(lost: Sequence[Lost], config: Config) -> None:
@@ -157,6 +160,7 @@ def _read(unit: Unit, how: Options) -> Iterator[Read]:
     yield Read(
         found=found,
         config=settings.config,
+        config_file=settings.file,
         built=unit.target,
         target=unit.name,
         cluster=settings.cluster,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krm_fn.base.objects import Object
-    from krm_fn.changes.diffing import Side
     from krm_fn.changes.patches import Patch
+    from krm_fn.changes.sides import Side
 
 
 class Patched(Value):
@@ -56,6 +56,6 @@ def report(patched: Patched, answer: Object) -> None:
     for line in patched.left_out:
         click.echo(f"{NAME}: error: {one_line(printable(line))}", err=True)
     lone = [vm["change"] for vm in answer["vms"]]
-    for change in ("added", "removed"):
+    for change in ("added", "removed", "renamed"):
         if count := lone.count(change):
             options.note(f"a patch changes VMs that are on both sides; VMs that are {change}: {count}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.cli.sizes.cells import about, amount
+from krm_fn.cli.sizes.cells import about
 from krm_fn.sizing.rows import is_shown
+from krm_fn.sizing.texts import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,176 +1,276 @@
-"""The answer of `diff` as text for people: a block for each VM, the most severe first, and a line of figures."""
+"""The answer of `diff` as text for people: a block for VMs that change in the same way, the most severe first, and figures."""
 
 from __future__ import annotations
 
-import json
+import textwrap
+from functools import partial
 from typing import TYPE_CHECKING
 
-from krm_fn.base.console import one_line, printable
-from krm_fn.changes.summary import LEVELS, level_of, severity
+from krm_fn.changes import renames
+from krm_fn.changes.policies import REFUSED
+from krm_fn.changes.summary import level_of
+from krm_fn.cli.changes_fields import cause, causes, change, field, value, values
+from krm_fn.cli.changes_groups import counted, counts, grouped, label, place, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import pod_lines, quota_lines
+from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
+from krm_fn.cli.pens import TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.cli.changes_groups import Group
+    from krm_fn.cli.pens import Pen
 
 RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"
 COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
+WIDTH = 100
+MOST_USERS = 5  # of a renamed object, that are named
 
-# What an effect says to people.
-SENTENCES = {
-    "refused": "KubeVirt refuses the update",
-    "removed": "the VM is removed",
-    "added": "the VM is new",
-    "stopped": "the VM is stopped",
-    "started": "the VM is started",
-    "error": "KubeVirt reports an error and does nothing else for the VM",
-    "restartRequired": "needs a restart",
-    "live": "changes while it runs",
-    "migration:LiveMigrate": "KubeVirt migrates it to finish the change",
-    "migration:Evict": "KubeVirt shuts it down to finish the change",
-    "migration:nobody": "needs a migration to finish the change, and nobody starts one",
-    "atNextStart": "something waits for the next start",
-    "nothing": "stays as it is",
-}
-WHEN = {
-    "live": "at once",
-    "migration": "after the migration",
-    "restart": "after a restart",
-    "nextStart": "at the next start",
-}
-GUEST = {"vcpus": "vCPUs", "memory": "memory"}
-# Instead of the sentence about the next start, where no VM exists yet.
-OF_NEW = "new VMs start with other values"
-LONGEST = 80
-# What the effects say of a VM that is created anew after a step of an upgrade.
-OF_ANEW = {**SENTENCES, "atNextStart": OF_NEW, "refused": "KubeVirt refuses it"}
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
+SIZES = frozenset(
+    (
+        *(f"/spec/domain/cpu/{key}" for key in ("sockets", "cores", "threads", "maxSockets")),
+        *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
+    )
+)
+LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
+LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
 
 
-def text_of(answer: Object, *, color: bool) -> str:
-    """The answer as text."""
-    records, sentences = ordered(answer), sentences_of(answer)
-    texts = ["\n".join(map(_safe, block(record, sentences))) for record in records]
-    texts = [_coloured(each, record) for each, record in zip(texts, records, strict=True)] if color else texts
-    used = "\n".join(map(_safe, quota_lines(answer)))
-    steps = ["\n".join(map(_safe, step_lines(step, sentences))) for step in answer.get("steps", ())]
-    return "\n\n".join(filter(None, [*texts, used, figures(answer["summary"]), *steps])) + "\n"
+def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
+    """The answer as text. Not `together`: a block for each VM."""
+    new = answer["assumptions"]["new"]
+    shared = [reach_line(each, TEXT) for each in reaches(answer["vms"])] if together else []
+    groups = grouped(answer["vms"], partial(about, pen=TEXT), together=together)
+    blocks = ["\n".join([_coloured(_head(each, new), each, color), *_names(each), *each.lines]) for each in groups]
+    used = "\n".join(map(TEXT.prose, quota_lines(answer)))
+    moved = "\n".join(rename_lines(answer, TEXT))
+    steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
+    return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, figures(answer, new), *steps])) + "\n"
 
 
-def ordered(answer: Object) -> list[Object]:
-    """The records, the most severe first."""
-    return sorted(answer["vms"], key=_order)
-
-
-def _order(record: Object) -> tuple[Any, ...]:
-    return severity(record), record.get("target", ""), record["namespace"], record["name"]
-
-
-def sentences_of(answer: Object) -> dict[str, str]:
-    """What the effects of an answer say."""
-    return {**SENTENCES, "atNextStart": OF_NEW} if answer["assumptions"]["new"] else SENTENCES
-
-
-def figures(summary: Object) -> str:
+def figures(part: Object, new: bool = False) -> str:
     """The figures in one line: `3 of 48 VMs change: 1 refused, 1 restart, 1 live; 12 keep a stored revision`."""
-    counts = [f"{summary['levels'][level.word]} {level.called}" for level in LEVELS if level.word in summary["levels"]]
-    changed, total = summary["changed"], summary["total"]
-    line = f"{changed or 'none'} of {total} VM{'s' * (total != 1)} change{'s' * (changed == 1 or total == 1)}"
-    line += f": {', '.join(counts)}" if counts else ""
-    kept = summary["keeps"]
-    return f"{line}; {kept} keep{'s' * (kept == 1)} a stored revision" if kept else line
+    changed, total, kept = (part["summary"][key] for key in ("changed", "total", "keeps"))
+    verb = "would start with other values" if new else f"change{'s' * (changed == 1 or total == 1)}"
+    noun = "object" if "others" in part["summary"] else "VM"
+    line = f"{f'{changed:,}' if changed else 'none'} of {counted(total, noun)} {verb}"
+    line += f": {counts(part['vms'])}" if changed and not new else ""
+    return f"{line}; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else line
 
 
-def _safe(line: str) -> str:
-    indent = len(line) - len(line.lstrip(" "))
-    return " " * indent + printable(one_line(line))
+def _coloured(head: str, group: Group, color: bool) -> str:
+    level = level_of(group.first)
+    return f"{COLORS.get(level.word if level else '', PLAIN)}{head}{RESET}" if color else head
 
 
-def _coloured(text: str, record: Object) -> str:
-    level = level_of(record)
-    head, newline, rest = text.partition("\n")
-    code = COLORS.get(level.word if level else "", PLAIN)
-    return f"{code}{head}{RESET}{newline}{rest}"
+def _head(group: Group, new: bool) -> str:
+    return f"{who(group, TEXT)}: {what(group, new)}"
 
 
-def block(record: Object, sentences: dict[str, str]) -> Iterator[str]:
-    """The lines about a VM: what happens, then, indented, why, and what differs."""
-    yield headline(record, sentences)
-    for cause in record.get("update", {}).get("causes", ()):
-        yield f"  refused: {cause['path']}: {cause['message']}"
-    for key in ("restartRequired", "error", "startError"):
-        if key in record:
-            yield f"  {_LABELS[key]}: {record[key]}"
-    for key, word in GUEST.items():
-        if key in record.get("guest", {}):
-            yield f"  {word}: {_values(record['guest'][key])}"
-    yield from pod_lines(record)
-    for change in record.get("changes", ()):
-        yield from _change(change)
+def who(group: Group, pen: Pen) -> str:
+    """The VM of a group, or how many there are."""
+    if len(group.records) > 1:
+        return f"{len(group.records):,} {group.first['kind']}s"
+    return f"{group.first['kind']} {named(group.first, pen)}"
+
+
+def named(record: Object, pen: Pen) -> str:
+    """The name of a VM and where it is."""
+    where = f" in {pen.name(record['target'])}" if "target" in record else ""
+    name = f"{record['namespace']}/{label(record)}"
+    return f"{pen.name(name)}{where}"
+
+
+def what(group: Group, new: bool = False) -> str:
+    """What happens to the objects of a group."""
+    return sentence(group.first, several=len(group.records) > 1, new=new)
+
+
+def _names(group: Group) -> Iterator[str]:
+    """The names of several VMs, by namespace."""
+    if len(group.records) == 1:
+        return
+    for namespace, names, targets in places(group.records):
+        where = f" (in {', '.join(map(TEXT.name, targets))})" if targets else ""
+        text = f"{TEXT.name(namespace)}: {', '.join(map(TEXT.name, names))}{where}"
+        yield from textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
+    """The indented lines about a VM: why, and what differs. If they are `generic`, they do not name it."""
+    yield from _renamed(record, pen, generic=generic)
+    yield from _judgements(record, pen)
+    for key, word in LABELS.items():
+        if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
+            yield f"  {word}: {pen.prose(record[key])}"
+    yield from _of_pool(record, pen)
+    if "guest" in record:
+        yield f"  guest: {guest(record, pen)}"
+    yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
+    yield from _changes(record.get("changes", ()), pen)
+    for path in record.get("manifest", ()):
+        yield f"  {pen.name(path.removeprefix('/').replace('/', '.'))} is edited, but {_unread(path)}"
     for name in record.get("creates", ()):
-        yield f"  creates {name}"
+        yield f"  creates {pen.name(_of(name, record, generic))}"
     for kept in record.get("keeps", ()):
-        yield from _kept(kept)
+        yield from _kept(kept, pen)
 
 
-def headline(record: Object, sentences: dict[str, str]) -> str:
-    """The line that says what happens to a VM."""
-    effects = [sentences[effect] for effect in record["effect"]]
-    where = f" in {record['target']}" if "target" in record else ""
-    return f"{record['kind']} {record['namespace']}/{record['name']}{where}: {'; '.join(effects)}"
+def _judgements(record: Object, pen: Pen) -> Iterator[str]:
+    """What admission and policies say of the change."""
+    for each in record.get("update", {}).get("causes", ()):
+        path = f"{pen.name(each['path'])}: " if each["path"] else ""
+        yield f"  refused: {path}{pen.prose(each['message'])}"
+    for policy in record.get("policies", ()):
+        if record["effect"] != [REFUSED] or policy["severity"] != "error":
+            yield f"  {policy['severity']}: {pen.prose(policy['message'])} ({pen.prose(policy['rule'])})"
 
 
-def step_lines(step: Object, sentences: dict[str, str]) -> Iterator[str]:
+def _unread(path: str) -> str:
+    """Why an edit of a manifest has no effect."""
+    if path.startswith("/spec/dataVolumeTemplates"):
+        return "KubeVirt does not change a DataVolume that exists"
+    return "nothing that runs or starts depends on it"
+
+
+def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
+    if "from" not in record:
+        return
+    yield f"  taken as a rename: {SHOWN_BY[record['shownBy']]}"
+    for name in record.get("deletes", ()):
+        yield f"  deletes {pen.name(_of(name, record['from'], generic))}, with its data"
+
+
+def _of(name: str, owner: Object, generic: bool) -> str:
+    """The name of an object of a VM; if it is generic, with NAME for the name of the VM."""
+    return name.replace(owner["name"], "NAME") if generic and owner["name"] else name
+
+
+def rename_lines(answer: Object, pen: Pen) -> Iterator[str]:
+    """The lines about what VMs refer to and has another name."""
+    for rename in answer["renames"]:
+        where = f" in {pen.name(rename['target'])}" if "target" in rename else ""
+        names = f"{pen.name(place(rename['from']))} is renamed to {pen.name(place(rename))}"
+        yield f"{pen.prose(rename['kind'])} {names}{where} ({SHOWN_BY[rename['shownBy']]})"
+        stores = "; KubeVirt stores a revision of it for each VM" if rename["kind"] in renames.SIZES else ""
+        yield from _referring(rename["users"], "new", stores, pen)
+        yield from _referring(rename.get("left", ()), "old", "", pen)
+
+
+def _referring(users: Sequence[Object], word: str, more: str, pen: Pen) -> Iterator[str]:
+    """The line that counts what refers to a name and shows the first ones."""
+    if users:
+        shown = [f"{pen.prose(user['kind'])} {pen.name(place(user))}" for user in users[:MOST_USERS]]
+        rest = [f"{len(users) - MOST_USERS} more"] if len(users) > MOST_USERS else []
+        yield f"  {len(users)} refer{'s' * (len(users) == 1)} to the {word} name: {', '.join(shown + rest)}{more}"
+
+
+def _of_pool(record: Object, pen: Pen) -> Iterator[str]:
+    """The lines about the machines that a pool or a replica set creates."""
+    if "replicas" in record:
+        yield f"  replicas: {values(record['replicas'], pen)}"
+    if "atOnce" in record:
+        yield f"  at most {record['atOnce']} at once"
+    if record.get("rollout") in ROLLOUTS:
+        yield f"  {ROLLOUTS[record['rollout']]}"
+
+
+def guest(record: Object, pen: Pen) -> str:
+    """How the size of the guest changes: `vCPUs 2 → 4, memory 2Gi → 4Gi`."""
+    words = {"vcpus": "vCPUs", "memory": "memory"}
+    return ", ".join(f"{word} {values(record['guest'][key], pen)}" for key, word in words.items() if key in record["guest"])
+
+
+def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
+    """The changes by their causes. A single change of a cause has it in its own line."""
+    by_cause: dict[tuple[str, ...], list[Object]] = {}
+    for each in changes:
+        by_cause.setdefault(tuple(cause(one, pen) for one in each["causes"]), []).append(each)
+    for told, several in by_cause.items():
+        if len(several) > 1 and told:
+            yield f"  because of {causes(told)}:"
+            yield from (f"    {change(each, pen)}" for each in sorted(several, key=_is_limit))
+        else:
+            yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in several)
+
+
+def _is_limit(each: Object) -> bool:
+    """True for what only follows from the size of the guest; a reader wants to see the size first."""
+    return each["path"] in LIMITS
+
+
+def _because(each: Object, pen: Pen) -> str:
+    """The causes of one change. Values that it has itself are not repeated."""
+    both = ("old", "new")
+    told = [cause(one, pen, valued=[one.get(key) for key in both] != [each.get(key) for key in both]) for one in each["causes"]]
+    return f"; because of {causes(told)}" if told else ""
+
+
+def _kept(kept: Object, pen: Pen) -> Iterator[str]:
+    yield f"  {pen.prose(kept['message'])}"
+    for each in kept.get("fields", ()):
+        old, new = (value(each.get(key), pen) for key in ("kept", "new"))
+        yield f"    {pen.name(each['field'])}: {old} kept, {new} in the new one"
+
+
+def gist(record: Object, pen: Pen) -> str:
+    """What changes, in a few words."""
+    refused = record.get("update", {}).get("causes", ())
+    if refused:
+        return pen.prose(refused[0]["message"])
+    for key in ("error", "startError"):
+        if key in record:
+            return pen.prose(record[key])
+    parts = [guest(record, pen)] if "guest" in record else []
+    others = [each for each in record.get("changes", ()) if not (parts and each["path"] in SIZES)]
+    parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
+    parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
+    parts += [f"deletes {pen.name(name)}, with its data" for name in record.get("deletes", ())[:2]]
+    parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
+    return "; ".join(parts or map(pen.prose, pod_lines(record)))
+
+
+def _kept_gist(kept: Object, pen: Pen) -> str:
+    fields = kept.get("fields", ())
+    each = fields[0] if fields else None
+    told = f": {pen.name(each['field'])} {value(each.get('kept'), pen)}, not {value(each.get('new'), pen)}" if each else ""
+    more = f" and {len(fields) - 1} more" if len(fields) > 1 else ""
+    return f"{pen.prose(kept['kind'])} {pen.name(kept['name'])} as stored{told}{more}"
+
+
+def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
-    yield f"KubeVirt {step['from']} → {step['to']}: {figures(step['summary'])}"
-    for record in step["vms"]:
-        yield f"  {headline(record, sentences)}"
-    for record in step["newVms"]:
-        yield f"  if created anew: {headline(record, OF_ANEW)}"
+    yield f"KubeVirt {pen.prose(step['from'])} → {pen.prose(step['to'])}: {figures(step)}"
+    anew = [record for record in step["newVms"] if record["effect"] != ["nothing"]]
+    for prefix, records, of_new in (("", step["vms"], new), ("if created anew: ", anew, True)):
+        for group in grouped(records, lambda _, **__: ()):
+            yield f"  {prefix}{who(group, pen)}: {what(group, of_new)}"
+            if len(group.records) > 1:
+                yield f"    {', '.join(named(record, pen) for record in group.records)}"
     for key, word in CATALOGUE.items():
         if names := step["catalogue"][key]:
-            yield f"  {len(names)} {word} in the catalogue: {', '.join(names)}"
+            yield f"  {len(names)} {word} in the catalogue: {_by_kind(names)}"
     for key in ("new", "gone"):
         for finding in step["findings"][key]:
-            where = f" in {finding['target']}" if "target" in finding else ""
-            yield f"  {key} finding{where}: {finding['line']} ({finding['rule']})"
+            where = f" in {pen.name(finding['target'])}" if "target" in finding else ""
+            yield f"  {key} finding{where}: {pen.prose(finding['line'])} ({finding['rule']})"
 
 
-_LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
-
-
-def _change(change: Object) -> Iterator[str]:
-    yield f"  {change['part']}: {change['path']}: {_values(change)}, {WHEN[change['when']]}"
-    for cause in change["causes"]:
-        yield f"    because of {_cause(cause)}"
-
-
-def _cause(cause: Object) -> str:
-    if cause["source"] == "release":
-        return f"the release: {cause['old']} → {cause['new']}"
-    name = "/".join(cause[key] for key in ("namespace", "name") if key in cause)
-    origin = " in the catalogue of the release" if cause["source"] == "catalogue" else ""
-    return f"{' '.join(filter(None, (cause['kind'], name)))}: {cause['field']}{origin}"
-
-
-def _kept(kept: Object) -> Iterator[str]:
-    yield f"  {kept['message']}"
-    for field in kept.get("fields", ()):
-        yield f"    {field['field']}: {_short(field.get('kept'))} kept, {_short(field.get('new'))} in the new one"
-
-
-def _values(change: Object) -> str:
-    """Old and new value, with an arrow between them."""
-    return f"{_short(change.get('old'))} → {_short(change.get('new'))}"
-
-
-def _short(value: Any) -> str:
-    """A value as people read it, in so few letters that it fits into a line."""
-    if value is None:
-        return "none"
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+def _by_kind(names: Sequence[str]) -> str:
+    """`Kind a`, `Kind b` and `Other c` as `Kind a, b; Other c`."""
+    kinds: dict[str, list[str]] = {}
+    for each in names:
+        kind, _, name = each.partition(" ")
+        kinds.setdefault(kind, []).append(name)
+    return "; ".join(f"{kind} {', '.join(several)}" for kind, several in kinds.items())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +13,19 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
 from krm_fn.cli.build_flags import build_flags_option
+from krm_fn.cli.color import COLOR_HELP, is_colored, is_terminal
+from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import executor_options
-from krm_fn.cli.formats import FORMATS, Report, strictest, written
+from krm_fn.cli.formats import FORMATS, Report, written
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.units import Request, severity_at
 from krm_fn.findings import fingerprints, results
-from krm_fn.repositories import merging
 from krm_fn.repositories.judging import Options, UnitResult
 from krm_fn.rules import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.settings import Config
@@ -62,7 +62,7 @@ LISTING = ("junit", "tap")
     type=click.Choice(("auto", "always", "never")),
     default="auto",
     show_default=True,
-    help="Show colours and the lines of the files in text output. auto: only on a terminal; no colours if NO_COLOR is set.",
+    help=f"Show colours and the lines of the files in text output. {COLOR_HELP}",
 )
 @click.option(
     "--baseline",
@@ -127,9 +127,10 @@ def check(
         checking=partial(_checking, levels=levels, expanded=expanded),
     )
     bar = progress.shown(quiet=flags["verbose"])
-    before = earlier.read(request, how, bar, _combined)
+    before = earlier.read(request, how, bar, combined)
+    request = request.but(before=before.objects) if before else request
     found = fixing.results_of(request, how, bar, _prints(known, before))
-    report = _combined(found).but(summary=summary, off=_off(found, levels))
+    report = combined(found).but(summary=summary, off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, severity_at(request, known.file, found), day)
@@ -179,43 +180,6 @@ def _exit_code(report: Report) -> int:
     return max((results.exit_code([finding], report.fail_on_of(finding)) for finding in report.findings), default=0)
 
 
-def _combined(found: Sequence[UnitResult]) -> Report:
-    """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
-    several = len(found) > 1
-    numbered = list(_numbered(found))
-    findings = [finding for unit in numbered for finding in unit.findings]
-    suppressed = [each for unit in numbered for each in unit.suppressed]
-    if several:
-        findings = fingerprints.printed(results.ordered(merging.merged(findings)))
-        suppressed = merging.merged_suppressed(suppressed)
-    lines = {place: line for unit in found for place, line in unit.lines.items()}
-    return Report(
-        findings=tuple(findings),
-        suppressed=tuple(suppressed),
-        fail_on=strictest(unit.fail_on for unit in found),
-        fail_on_by_target={unit.name: unit.fail_on for unit in found if unit.name},
-        fail_on_by_file={finding.file: unit.fail_on for unit in found if not unit.name for finding in unit.findings},
-        release=found[0].release,
-        releases=tuple(sorted({unit.release for unit in found}, key=str)),
-        line=lambda file, number: lines.get((file, number), ""),
-        objects=sum(unit.objects for unit in found),
-        subjects=tuple(subject for unit in numbered for subject in unit.subjects),
-        files=tuple(dict.fromkeys(file for unit in found for file in unit.files)),
-        targets=sum(bool(unit.name) for unit in found),
-    )
-
-
-def _numbered(found: Sequence[UnitResult]) -> Iterator[UnitResult]:
-    """The units, with numbers of items that no other unit has, and with their targets named in their findings."""
-    if len(found) == 1:
-        yield found[0]
-        return
-    before = 0
-    for each in found:
-        yield each.renumbered(before)
-        before += each.items
-
-
 def _off(found: Iterable[UnitResult], by_flag: Mapping[str, str]) -> dict[str, int]:
     """How many findings of rules that are off there would be, by what turns them off."""
     off = [(rule, number) for unit in found for rule, number in unit.off.items()]
@@ -260,19 +224,13 @@ def _today(given: str | None) -> str:
     return moment.date().isoformat()
 
 
-def _is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
-
-
 def _is_rich(color: str) -> bool:
     """True where stdout shows the lines of files."""
-    return _is_terminal() or color == "always"
+    return is_terminal() or color == "always"
 
 
 def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
     """Write the files first, then stdout; colour goes to stdout alone."""
-    terminal = _is_terminal()
-    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    shown = report.but(rich=_is_rich(color), color=color == "always" or (color == "auto" and terminal and not plain))
+    shown = report.but(rich=_is_rich(color), color=is_colored(color))
     output_files.check(targets)
     output_files.write([(file, written(name, report if file else shown)) for name, file in targets])

@@ -12,16 +12,18 @@ import click
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
-from krm_fn.changes import diffing
+from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.sides import side
 from krm_fn.changes.summary import WORDS, fails
 from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
+from krm_fn.cli.color import COLOR_HELP, is_colored
 from krm_fn.cli.diff_units import ClusterAfter, Compared
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
-from krm_fn.config.keys import KEYS, NAMES
+from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
@@ -31,7 +33,7 @@ from krm_fn.sources.files import KUSTOMIZATIONS
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -40,9 +42,10 @@ if TYPE_CHECKING:
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.
-CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration")
+CLUSTER_KEYS = ("kubevirtVersion", "catalogue", "presets", "configuration", "policies")
 # The flags of other keys, which do not count here.
-UNSET: Mapping[str, Any] = {key.field: () if key.type == "severity" else None for key in KEYS if key.name not in CLUSTER_KEYS}
+NOTHING: Mapping[str, Any] = {key.field: () if key.type in ("severity", "policies") else None for key in KEYS}
+UNSET = {key.field: NOTHING[key.field] for key in KEYS if key.name not in CLUSTER_KEYS}
 # The flags that may name a file.
 FILES = ("config_file", "configuration")
 OUTPUTS = ("text", "json", "markdown", "patch")
@@ -56,7 +59,7 @@ class Run(Value):
 
     flags: Mapping[str, Any]
     bar: Progress
-    assumptions: diffing.Assumptions
+    assumptions: Assumptions
     to: ClusterAfter
 
 
@@ -117,7 +120,13 @@ class Run(Value):
     type=click.Choice(("auto", "always", "never")),
     default="auto",
     show_default=True,
-    help="Show colours in text output. auto: only on a terminal, and not if NO_COLOR is set.",
+    help=f"Show colours in text output. {COLOR_HELP}",
+)
+@click.option(
+    "--group/--no-group",
+    default=True,
+    show_default=True,
+    help="Show VMs that change in the same way together, or each by itself (text, markdown).",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")
 @options.timeout_option(builds.TIMEOUT)
@@ -134,6 +143,7 @@ def diff(
     fail_on: str,
     assume: str,
     color: str,
+    group: bool,
     to_kubevirt_version: str | None,
     to_configuration: str | None,
     replace: bool,
@@ -156,7 +166,7 @@ def diff(
     run = Run(
         flags={**UNSET, **flags},
         bar=progress.shown(quiet=flags["verbose"]),
-        assumptions=diffing.Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new"),
+        assumptions=Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new"),
         to=_cluster_after(to_kubevirt_version, to_configuration),
     )
     if base is None:
@@ -166,23 +176,27 @@ def diff(
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)
     report(compared.findings, sys.stderr)
-    is_whole = _print(compared, output, color) and compared.is_whole
+    write = {
+        "text": partial(text_of, color=is_colored(color), together=group),
+        "markdown": partial(markdown_of, together=group),
+    }
+    is_whole = _print(compared, output, {"json": json_text, **write}) and compared.is_whole
     return int(not is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
 
 
 def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:
     """What the flags say about the cluster after the change. Raises: ConfigError."""
-    flags = {**UNSET, **dict.fromkeys(NAMES[name].field for name in CLUSTER_KEYS), "configuration": configuration}
+    flags = {**NOTHING, "configuration": configuration}
     return ClusterAfter(
         release=parse(version) if version else None,
         configuration=options.with_flags(Config(), flags).configuration if configuration else None,
     )
 
 
-def _print(compared: Compared, output: str, color: str) -> bool:
+def _print(compared: Compared, output: str, write: Mapping[str, Callable[[Object], str]]) -> bool:
     """Write the output. False if a part of it had to be left out, which is said on stderr."""
-    if output != "patch":
-        write_out(_written(compared.answer, output, color).encode())
+    if output in write:
+        write_out(write[output](compared.answer).encode())
         return True
     patched = changes_patch.of(compared.sides)
     changes_patch.report(patched, compared.answer)
@@ -212,7 +226,7 @@ def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
     after = given if head is None else _read(head, run.flags, run.bar)
     settings = run.to.settings(after.settings)
     with run.bar.at("Comparing"):
-        old, new = diffing.side(list(given.items), given.settings), diffing.side(list(after.items), settings)
+        old, new = side(list(given.items), given.settings), side(list(after.items), settings)
         return diff_units.compared([("", old, new)], run.assumptions)
 
 
@@ -232,12 +246,6 @@ def _two(paths: tuple[str, ...], to: ClusterAfter) -> tuple[str, str | None]:
 def _may_have_targets(path: str) -> bool:
     """True for a folder that is no kustomization itself."""
     return path != STDIN and os.path.isdir(path) and not _is_kustomization(path)  # noqa: PTH112
-
-
-def _written(answer: Object, output: str, color: str) -> str:
-    if output == "json":
-        return json_text(answer)
-    return markdown_of(answer) if output == "markdown" else text_of(answer, color=_is_coloured(color))
 
 
 class Given(Value):
@@ -264,10 +272,3 @@ def _read(path: str, flags: Mapping[str, Any], bar: Progress) -> Given:
 
 def _is_kustomization(path: str) -> bool:
     return any(os.path.isfile(os.path.join(path, name)) for name in KUSTOMIZATIONS)  # noqa: PTH113, PTH118
-
-
-def _is_coloured(color: str) -> bool:
-    if color == "auto":
-        plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-        return sys.stdout is not None and sys.stdout.isatty() and not plain
-    return color == "always"

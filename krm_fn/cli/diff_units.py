@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.changes import diffing, upgrade
+from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import options
 from krm_fn.cli.folders import by_folder
 from krm_fn.config import merged
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.pairs import Assumptions
+    from krm_fn.changes.sides import Side
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.trees import Tree
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
 
-    Sides = tuple[str, diffing.Side, diffing.Side]
+    Sides = tuple[str, Side, Side]
     Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
 
 
@@ -60,12 +62,12 @@ class Compared(Value):
     is_whole: bool = True
 
 
-def compared(sides: Sequence[Sides], assumptions: diffing.Assumptions) -> Compared:
+def compared(sides: Sequence[Sides], assumptions: Assumptions) -> Compared:
     """What the change does to the VMs of some targets, each with its name and both sides."""
     return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
 
 
-def with_steps(found: Compared, assumptions: diffing.Assumptions) -> Compared:
+def with_steps(found: Compared, assumptions: Assumptions) -> Compared:
     """The same with what happens at each step of the upgrade that the change is."""
     return found.but(answer={**found.answer, "steps": upgrade.steps(found.sides, assumptions)})
 
@@ -91,10 +93,10 @@ class TreeUnits(Value):
         """The config of a unit, None if there is no such unit."""
         return self.units[key].settings.config if key in self.units else None
 
-    def side(self, key: Key, settings: Config) -> diffing.Side:
+    def side(self, key: Key, settings: Config) -> Side:
         """The side of one unit, with no object where there is no such unit."""
         found = self.objects.get(key, UnitObjects())
-        return diffing.side([*found.items, *found.taken], settings)
+        return sides.side([*found.items, *found.taken], settings)
 
 
 def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> TreeUnits:
@@ -163,7 +165,7 @@ def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
             options.note(f"{tree.named(folder)}: {text}")
 
 
-def compare(base: TreeUnits, head: TreeUnits, assumptions: diffing.Assumptions, to: ClusterAfter) -> Compared:
+def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: ClusterAfter) -> Compared:
     """What the change from one side to the other does; `to` is the cluster after the change."""
     findings = tuple(dict.fromkeys((*base.findings, *head.findings)))
     found = compared(list(_sides(base, head, to)), assumptions)

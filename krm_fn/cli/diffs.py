@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -23,11 +22,6 @@ def unified(file: str, before: bytes, after: bytes, *, color: bool = False) -> b
     old, new = _lines(before), _lines(after)
     lines = difflib.unified_diff(old, new, _named("a", file), _named("b", file))
     return "".join(_shown(lines, color=color)).encode(errors="surrogateescape")
-
-
-def is_colored() -> bool:
-    """True where stdout is a terminal that shows colours, and the user wants them."""
-    return sys.stdout.isatty() and not (os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb")
 
 
 def _shown(lines: Iterable[str], *, color: bool) -> Iterator[str]:

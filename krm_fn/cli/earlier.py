@@ -9,7 +9,7 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
-from krm_fn.cli import baseline, units
+from krm_fn.cli import baseline, replaced, units
 from krm_fn.cli.baseline import Baseline
 from krm_fn.cli.formats import BASE
 from krm_fn.cli.trees import Change, paths_in, trees_of
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from krm_fn.cli.formats import Report
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.trees import Tree
-    from krm_fn.cli.units import Request
+    from krm_fn.cli.units import Key, Request
     from krm_fn.findings.finding import Finding
+    from krm_fn.pipeline.stages import Before
     from krm_fn.repositories.judging import Options, UnitResult
 
 # The flags that may name a file or a folder.
@@ -33,10 +34,13 @@ FILES = ("configuration", "cache")
 
 
 class Earlier(Value):
-    """The findings at a commit by their fingerprints; `ref` is its name."""
+    """The findings at a commit by their fingerprints; `ref` is its name. `objects` are what its units consisted of, for
+    policies.
+    """
 
     ref: str
     findings: Mapping[str, Finding]
+    objects: Mapping[Key, Before] = {}
 
 
 def base_options(command: Any) -> Any:
@@ -72,17 +76,19 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
         return None
     if STDIN in request.paths:
         raise UsageError("--base compares files of a git repository; stdin (-) is on no side")
+    compares = replaced.are_wanted(request, how)
     with trees_of(change, verbose=request.flags["verbose"]) as (tree, head):
         there = _at(tree, head, request)
         if not (there.paths or there.kustomizations):
             return Earlier(ref=change.base, findings={})
         with tree.entered():
             try:
-                found = units.results_of(there, how.but(fixing=False, quoted=False, listed=False), bar)
+                objects = replaced.read(there, how, bar) if compares else {}
+                found = units.results_of(there, how.but(fixing=False, quoted=False, listed=False, unchanged=compares), bar)
             except NothingFoundError:
-                found = []
+                found, objects = [], {}
         findings = report_of(found).findings if found else ()
-    return Earlier(ref=change.base, findings={each.fingerprint: each for each in findings})
+    return Earlier(ref=change.base, findings={each.fingerprint: each for each in findings}, objects=objects)
 
 
 def _at(tree: Tree, head: Tree, request: Request) -> Request:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-import sys
-from fnmatch import fnmatchcase
+import shutil
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.base.objects import name_of
+from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
-from krm_fn.cli.explained_places import with_places
-from krm_fn.explaining.answers import records
-from krm_fn.pipeline.analysis import holds_vm
-from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.cli.color import is_colored, is_terminal
+from krm_fn.cli.explained import explained, machines
+from krm_fn.cli.explained_homes import with_homes
+from krm_fn.explaining.selection import GLOB, selected, unset
+from krm_fn.explaining.unset import Schema
+from krm_fn.kubevirt.configuration import release_of
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.bundles import Read
-
-GLOB = frozenset("*?[")
+    from krm_fn.cli.explained import Explained
 
 
 @click.command()
@@ -43,6 +41,7 @@ GLOB = frozenset("*?[")
     show_default=True,
     help="json: all details, as krm_fn.explain returns them.",
 )
+@click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
 @options.config_options
 def explain(
@@ -51,29 +50,36 @@ def explain(
     config_file: str | None,
     *,
     output: str,
+    whole: bool,
     **flags: Any,
 ) -> None:
     """Show where each value of a rendered VM comes from: PATH... [[NAMESPACE/]VM] [FIELD].
 
     For each value: the object and the field that give it, with file and line; what else decides it; and what wanted another
-    value and had no say. FIELD is a path, its last part, or a pattern such as '*.cpu.*'. Words after the paths that are no
-    files name a VM and a field.
+    value and had no say. FIELD is a path, its last part, or a pattern such as '*.cpu.*'; for a field that is unset, the answer
+    is what would set it. Words after the paths that are no files name a VM and a field. Values that the VM has itself are
+    shown with FIELD or --all.
     """
     files, vm, field = _parted(paths, kustomizations)
     bar = progress.shown(quiet=flags["verbose"])
     read = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
-    names = [_key(entry) for each in read for entry in _machines(each)]
+    names = [_key(entry) for each in read for entry in machines(each)]
     if vm and not field and "/" not in vm and vm not in {word for key in names for word in _words(key)}:
         vm, field = "", vm
     with bar.at("Explaining"):
-        found = [record for each in read for record in _explained(each, vm)]
+        found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
     if not found:
         raise UsageError(_unknown(vm, names))
-    chosen = [_with_fields(record, field) for record in found] if field else found
-    if field and not any(record.get("fields") for record in chosen):
-        raise UsageError(_unset(field, found))
-    color = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    write_out(explanations.FORMATS[output]({"vms": chosen}, color=color).encode(errors="replace"))
+    if field:
+        found = [_with_fields(each, field) for each in found]
+        if not any(each.record.get(key) for each in found for key in ("fields", "unset", "error")):
+            raise UsageError(_no_field(field, found[0]))
+    layout = explanations.Layout(
+        color=is_colored(),
+        width=shutil.get_terminal_size().columns if is_terminal() else 0,
+        whole=whole or bool(field),
+    )
+    write_out(explanations.FORMATS[output]({"vms": with_homes(found, read)}, layout).encode(errors="replace"))
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:
@@ -88,11 +94,6 @@ def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tu
     return files, vm, field
 
 
-def _machines(read: Read) -> list[Entry]:
-    bundle = bundle_of(read.found.items, read.found.places, read.found.units, read.beside)
-    return [entry for entry in bundle.entries if not bundle.is_context(entry.item) and holds_vm(entry) is not None]
-
-
 def _key(entry: Entry) -> tuple[str, str]:
     return effective_namespace(entry.obj), name_of(entry.obj)
 
@@ -101,28 +102,18 @@ def _words(key: tuple[str, str]) -> tuple[str, str]:
     return key[1], "/".join(key)
 
 
-def _explained(read: Read, vm: str) -> list[Object]:
-    bundle = bundle_of(read.found.items, read.found.places, read.found.units, read.beside)
-    wanted = partial(_is_wanted, vm=vm)
-    found = list(records(bundle, read.config, read.beside, wanted))
-    located = with_places(found, read.found, read.built)
-    return [{**record, "target": read.target} for record in located] if read.target else located
-
-
 def _is_wanted(entry: Entry, vm: str) -> bool:
     return not vm or vm in _words(_key(entry))
 
 
-def _with_fields(record: Object, field: str) -> Object:
-    """The record with the fields that a path, its last part or a pattern names."""
-    fields = [each for each in record.get("fields", ()) if _names(field, each["path"])]
-    return {**record, "fields": fields} if "fields" in record else record
-
-
-def _names(field: str, path: str) -> bool:
-    if not GLOB.isdisjoint(field) and fnmatchcase(path, field):
-        return True
-    return path == field or path.endswith(f".{field}") or path.startswith((f"{field}.", f"{field}["))
+def _with_fields(each: Explained, field: str) -> Explained:
+    """The record with the fields that a path, its last part or a pattern names, or else with what would set them."""
+    chosen = selected(each.record, field)
+    if chosen.get("fields") or "error" in chosen:
+        return each.but(record=chosen)
+    release = release_of(Bundle(each.read.found.items), each.read.config)
+    found = unset(chosen, each.obj, field, release, folds=each.read.config.presets == "fold")
+    return each.but(record={**chosen, **({"unset": found} if found else {})})
 
 
 def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
@@ -133,9 +124,11 @@ def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
     return f"there is no VM {vm}; {f'did you mean {likely}' if likely else 'expected one of ' + ', '.join(words[:5])}"
 
 
-def _unset(field: str, found: Sequence[Object]) -> str:
-    """What to say of a field that no VM has."""
-    paths = sorted({each["path"] for record in found for each in record.get("fields", ())})
-    likely = meant(field, tuple(sorted({word for path in paths for word in path.split(".")})))
-    fix = f"did you mean {likely}" if likely else "set it in the VM, or by a field of its instancetype or preference"
-    return f"no rendered VM has the field {field}; {fix}"
+def _no_field(field: str, of: Explained) -> str:
+    """What to say of a field that no object has, and that the API does not have."""
+    if not GLOB.isdisjoint(field):
+        return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
+    release = release_of(Bundle(of.read.found.items), of.read.config)
+    likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.obj, release).names())))
+    hint = f"did you mean {likely}" if likely else "--all shows the values that it has"
+    return f"{kind_of(of.obj)} has no field {field} in KubeVirt {release}; {hint}"

@@ -5,48 +5,75 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import click
-
 from krm_fn.base.console import printable
-from krm_fn.base.wording import show
+from krm_fn.base.value import Value
+from krm_fn.cli.explained_tree import tree
+from krm_fn.explaining.wording import named, notes_of, place_of, source_text, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
 
-COLORS = {"vm": "green", "instancetype": "cyan", "preference": "magenta", "preset": "yellow", "configuration": "yellow"}
+FROM = {"vm": "VM", "configuration": "configuration", "patch": "patch", "preset": "preset"}
+OTHERS = ("kind", "namespace", "name")
 
 
-def as_json(answer: Object, *, color: bool) -> str:  # noqa: ARG001  all formats are called alike
+class Layout(Value):
+    """How an answer is shown: in colour, in lines of at most `width` letters (0: of any length), and with every value."""
+
+    color: bool = False
+    width: int = 0
+    whole: bool = False
+
+
+def as_json(answer: Object, _: Layout) -> str:
     """All details."""
     return json.dumps(answer, indent=2) + "\n"
 
 
-def as_text(answer: Object, *, color: bool) -> str:
-    """A block for each VM, a line for each value; what else decides it, and what had no say, stand below."""
-    return "\n".join("\n".join(_block(record, color=color)) + "\n" for record in answer["vms"])
+def as_text(answer: Object, layout: Layout) -> str:
+    """A tree for each object: what it has from others, and what others wanted."""
+    return "\n".join("\n".join(_block(record, layout)) + "\n" for record in answer["vms"])
 
 
-def _block(record: Object, *, color: bool) -> Iterator[str]:
-    yield printable(_title(record))
+def _block(record: Object, layout: Layout) -> Iterator[str]:
+    yield printable(f"{_title(record)}{place_of(record)}")
+    for line in _heads(record):
+        yield printable(f"  {line}")
     if "error" in record:
         yield f"  {record['error']}"
-    for field in record.get("fields", ()):
-        source = printable(_source(field["source"]))
-        shown = click.style(source, fg=COLORS.get(field["source"]["from"])) if color else source
-        yield f"  {printable(field['path'])}: {printable(show(field['value']))}  <- {shown}"
-        for line in _notes(field):
-            yield f"      {printable(line)}"
+    shown = shown_fields(record, layout)
+    if shown:
+        yield ""
+        yield from tree([_leaf(field) for field in shown], _names(record), color=layout.color, width=layout.width)
+    for line in _feet(record, shown):
+        yield printable(f"  {line}")
 
 
-def _notes(field: Object) -> Iterator[str]:
-    if "how" in field:
-        yield field["how"]
-    for each in field.get("beside", ()):
-        yield f"also decided by {_source(each)}"
-    for each in field.get("lost", ()):
-        yield f"no say: {_source(each)} wants {show(each['wanted'])}"
+def _feet(record: Object, shown: Sequence[Object]) -> Iterator[str]:
+    yield from _unset(record)
+    hidden = len(record.get("fields", ())) - len(shown)
+    if hidden:
+        yield f"{'The other ' if shown else 'All '}{hidden} values are the object's own; --all shows them"
+
+
+def shown_fields(record: Object, layout: Layout) -> list[Object]:
+    """The fields of a record that are shown: without those that the object has itself and nobody else wants to give."""
+    fields = record.get("fields", ())
+    return [each for each in fields if layout.whole or each["source"]["from"] != "vm" or "lost" in each]
+
+
+def _leaf(field: Object) -> tuple[str, str, str, str, list[str]]:
+    """Path, value, kind of the source, its text, and the notes below it."""
+    source = field["source"]
+    return field["path"], written(field["value"]), source["from"], source_text(source), list(notes_of(field))
+
+
+def _names(record: Object) -> dict[str, str]:
+    """The names of entries of lists, by their paths."""
+    named = (each for each in record.get("fields", ()) if each["path"].endswith("].name"))
+    return {each["path"].removesuffix(".name"): str(each["value"]) for each in named}
 
 
 def _title(record: Object) -> str:
@@ -54,44 +81,58 @@ def _title(record: Object) -> str:
     return f"{record['kind']} {record['namespace']}/{record['name']}{target}, KubeVirt {record['release']}"
 
 
-def _source(source: Object) -> str:
-    """What gives a value, with its place."""
-    if source["from"] == "default":
-        return f"default of KubeVirt {source['release']}"
-    named = "/".join(each for each in (source.get("namespace"), source.get("name")) if each)
-    words = [source["from"], named, source.get("field", "")]
-    if source.get("revision"):
-        words.append(f"in revision {source['revision']}")
-    if source.get("catalogue"):
-        words.append("in the catalogue")
-    if source.get("line"):
-        words.append(f"({source['file']}:{source['line']}:{source['column']})")
-    elif source.get("file"):
-        words.append(f"({source['file']})")
-    return " ".join(word for word in words if word)
+def _heads(record: Object) -> Iterator[str]:
+    """The instancetype and the preference, and where each was found."""
+    for kind in ("instancetype", "preference"):
+        found = record.get(kind)
+        if not found:
+            continue
+        stored = f", stored in {found['revision']}" if found.get("revision") else ""
+        listed = f", from the catalogue of KubeVirt {found['catalogue']}" if found.get("catalogue") else ""
+        yield f"{kind} {named(found)}{stored}{listed}{place_of(found)}"
+        if "inferred" in found:
+            of = found["inferred"]
+            yield f"  inferred from volume {of['volume']}: {of['field']} of {of['kind']} {named(of)}{place_of(of)}"
 
 
-def as_markdown(answer: Object, *, color: bool) -> str:  # noqa: ARG001  all formats are called alike
-    """A table for each VM."""
-    return "\n".join("\n".join(_table(record)) + "\n" for record in answer["vms"])
+def _unset(record: Object) -> Iterator[str]:
+    for each in record.get("unset", ()):
+        found = each["setBy"]
+        of = [f"{_article(one['from'])} {one['from']}'s {one['field']}" for one in found]
+        yield f"{each['path']} is unset; {', '.join([*of, 'the VM'][:-1])}{' or ' if of else ''}the VM sets it"
 
 
-def _table(record: Object) -> Iterator[str]:
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"
+
+
+def as_markdown(answer: Object, layout: Layout) -> str:
+    """A table for each object."""
+    return "\n".join("\n".join(_table(record, layout)) + "\n" for record in answer["vms"])
+
+
+def _table(record: Object, layout: Layout) -> Iterator[str]:
     yield f"### {_cell(_title(record))}"
     yield ""
-    if "error" in record:
-        yield _cell(record["error"])
-        return
-    yield "| field | value | from | notes |"
-    yield "|---|---|---|---|"
-    for field in record["fields"]:
-        cells = (field["path"], show(field["value"]), _source(field["source"]), "; ".join(_notes(field)))
+    for line in _heads(record):
+        yield f"- {_cell(line.strip())}"
+    shown = shown_fields(record, layout)
+    if shown:
+        yield ""
+        yield "| field | value | from | notes |"
+        yield "|---|---|---|---|"
+    for field in shown:
+        cells = (field["path"], written(field["value"]), source_text(field["source"]), "; ".join(notes_of(field)))
         yield f"| {' | '.join(map(_cell, cells))} |"
+    below = [*([record["error"]] if "error" in record else ()), *_feet(record, shown)]
+    if below:
+        yield ""
+        yield from map(_cell, below)
 
 
 def _cell(text: str) -> str:
     escaped = "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|~!&" else letter for letter in printable(text))
-    return escaped.replace("\n", " ")
+    return " ".join(escaped.split())
 
 
-FORMATS: dict[str, Callable[..., str]] = {"text": as_text, "json": as_json, "markdown": as_markdown}
+FORMATS: dict[str, Callable[[Object, Layout], str]] = {"text": as_text, "json": as_json, "markdown": as_markdown}

@@ -9,6 +9,7 @@ from krm_fn import config, yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.config.checks import CHECKS
+from krm_fn.config.keys import NAMES
 from krm_fn.config.places import located
 from krm_fn.repositories import config_files
 
@@ -26,6 +27,7 @@ EXAMPLES = {
 
 def flag_of(name: str) -> str:
     """The flag of a config key: `--fail-on` of `failOn`."""
+    name = NAMES[name].flag or name if name in NAMES else name
     return "--" + "".join(f"-{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 

@@ -12,7 +12,8 @@ from krm_fn.base.errors import UsageError
 
 @click.command()
 @click.option("--stdio", is_flag=True, hidden=True, help="Accepted, because many editors add it.")
-def lsp(*, stdio: bool) -> None:  # noqa: ARG001  it has no effect
+@click.option("--afresh", is_flag=True, help="Read and judge everything again after each change, which takes longer.")
+def lsp(*, stdio: bool, afresh: bool) -> None:  # noqa: ARG001  stdio has no effect
     """Run the language server on stdin and stdout, for an editor.
 
     It reports what `check` reports while you type, and completes names, fields and values. See docs/editors.md for the
@@ -27,4 +28,4 @@ def lsp(*, stdio: bool) -> None:  # noqa: ARG001  it has no effect
     gc.enable()  # the command turns it off, and a server runs for days
     # pygls closes its streams in the end, and the program still writes to its own
     with os.fdopen(os.dup(0), "rb") as given, os.fdopen(os.dup(1), "wb") as written:
-        server().start_io(given, written)
+        server(afresh=afresh).start_io(given, written)

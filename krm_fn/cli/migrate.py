@@ -16,6 +16,7 @@ from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import ref_of
 from krm_fn.cli import diffs, inplace, inplace_folders, options, outputs, progress
+from krm_fn.cli.color import is_colored
 from krm_fn.cli.file_flags import flag_of
 from krm_fn.cli.folder_options import exclude_option
 from krm_fn.cli.quiet import quiet_option
@@ -159,7 +160,7 @@ def _compared(found: Sources, outcome: Outcome, code: int, *, check: bool, diff:
     for source, _ in changed if check else ():
         options.note(f"{file_name(source.file)}: would change")
     if diff and not code:
-        color = diffs.is_colored()
+        color = is_colored()
         write_out(b"".join(diffs.unified(source.file, source.data, data, color=color) for source, data in changed))
     return int(bool(code or (check and changed)))
 

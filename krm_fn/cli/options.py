@@ -10,7 +10,7 @@ import click
 from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
-from krm_fn.cli import completion, file_flags
+from krm_fn.cli import completion, file_flags, policy_flag
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.quiet import is_quiet
 from krm_fn.config.keys import KEYS, NAMES
@@ -88,6 +88,10 @@ def _option(key: Key) -> Decorator:
             return click.option(flag, key.field, metavar="NAME[,NAME]", help=text)
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
+        case "policies":
+            help_text = f"A file or folder with {text[0].lower()}{text[1:]} Repeatable."
+            how: dict[str, Any] = {"callback": policy_flag.read, "shell_complete": completion.FILE}
+            return click.option(flag, key.field, multiple=True, metavar="PATH", help=help_text, **how)
         case _ if key.type in file_flags.EXAMPLES:
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
@@ -257,6 +261,7 @@ def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
     for key in KEYS:
         if key.type in file_flags.EXAMPLES:
             found = file_flags.laid_over(found, key, flags[key.field])
+    found = found.but(policies=(*found.policies, *flags["policies"]))
     if found.barred_packages:
         left = (name for name in found.barred_packages if name not in found.rule_packages)
         found = found.but(barred_packages=tuple(left))
@@ -306,6 +311,8 @@ def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
         value = flags[key.field]
         if key.type == "severity":
             texts.update(_level(text) for text in value)
+        elif key.type == "policies":
+            continue  # they are objects already
         elif value is not None and not (key.type in file_flags.EXAMPLES and file_flags.names_file(key, value)):
             texts[key.name] = str(value).lower() if key.type == "switch" else value
     return texts

@@ -140,7 +140,7 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
         options.note(f"the target release is KubeVirt {outcome.release}")
     unread = list(about_lost(lost, config.severity, outcome.release))
     outcome = outcome.but(findings=results.ordered([*skipped, *with_variants(outcome.findings, found, config)]))
-    report(results.ordered([*unread, *Places(found, lost).located(outcome.findings)]), sys.stderr)
+    report(results.ordered([*unread, *Places(found, lost, policies=config.policies).located(outcome.findings)]), sys.stderr)
     outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
     code = 1 if any(each.rule == folders.UNREADABLE for each in unread) else results.exit_code(outcome.findings, config.fail_on)
     if in_place and not force:

@@ -27,24 +27,53 @@ if TYPE_CHECKING:
 
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.stages import Before
     from krm_fn.repositories.judging import Options
     from krm_fn.repositories.types import Target
     from krm_fn.sources.salvage import Lost
 
+    Key = tuple[str, str]
+
+# The key of all that was named as one bundle.
+ONE = ("", "-")
+
 
 class Request(Value):
-    """What a command was called with. `checking` makes the config to judge with of the one that users wrote."""
+    """What a command was called with. `checking` makes the config to judge with of the one that users wrote.
+
+    `before` is what the units replace, by their keys, for policies.
+    """
 
     paths: tuple[str, ...]
     kustomizations: tuple[str, ...]
     config_file: str | None
     flags: Mapping[str, Any]
     checking: Callable[[Config], Config]
+    before: Mapping[Key, Before] = {}
 
     @property
     def folders(self) -> tuple[str, ...]:
         """The paths that are folders."""
         return tuple(path for path in self.paths if path != STDIN and os.path.isdir(path))  # noqa: PTH112
+
+
+class Parts(Value):
+    """The units of folders: the targets, the files that no kustomization uses, charts, and charts that are not built."""
+
+    targets: list[Unit]
+    files: list[Unit]
+    charts: list[Unit]
+    unbuilt: list[Unit]
+
+
+def key_of(unit: Unit) -> Key:
+    """What a unit is called at another commit, too."""
+    return unit.name, "" if unit.target else unit.settings.file
+
+
+def is_one_bundle(found: Discovery) -> bool:
+    """True if all that was named is judged as one bundle."""
+    return not (found.targets or found.problems or found.excluded or found.charts)
 
 
 def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult]:
@@ -57,7 +86,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     configs = configs_of(request)
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-    if not (found.targets or found.problems or found.excluded or found.charts):
+    if is_one_bundle(found):
         return [of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
     return _of_units(request, how, bar, configs, found)
 
@@ -105,7 +134,7 @@ def of_one_bundle(
         found, request.config_file, request.flags, near=(*paths, *kustomizations), verbose=request.flags["verbose"]
     )
     with bar.at("Checking"):
-        result = judge_sources(found, lost, request.checking(config), how)
+        result = judge_sources(found, lost, request.checking(config), how, before=request.before.get(ONE))
     if request.flags["verbose"]:
         for text in result.notes:
             options.note(text)
@@ -117,21 +146,19 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     """What comes of the targets in folders, of the files there, and of what else was named."""
     using = building.builder()
     settings = Settings(configs, request.checking)
-    units = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
+    parts = parts_of(found, configs, settings, wanted=request.flags["helm"])
+    units = parts.targets
     problems = [(settings(os.path.dirname(problem.file)), problem) for problem in found.problems]  # noqa: PTH120
     if using is None and (missing := building.missing(found.targets)):
         problems.append((units[0].settings, missing))
         units = []
-    kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
-    for group, files in files_by_settings(found, configs):
-        own = group.but(config=request.checking(group.config))
-        units.append(Unit(settings=own, files=files, kustomized=kustomized))
-    built, unbuilt = _charts(found.charts, settings, wanted=request.flags["helm"])
-    units += built
+    units = [unit.but(before=request.before.get(key_of(unit))) for unit in (*units, *parts.files, *parts.charts)]
     done = _judged(request, how.but(using=using), bar, units)
     done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
     done += [
-        judge_problem(each, Problem(file=each.target.file, reason="flag", is_chart=True)) for each in unbuilt if each.target
+        judge_problem(each, Problem(file=each.target.file, reason="flag", is_chart=True))
+        for each in parts.unbuilt
+        if each.target
     ]
     done += of_repository(found, configs, settings)
     rest = tuple(path for path in request.paths if path not in request.folders)
@@ -142,8 +169,20 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
             f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
         )
     if request.flags["verbose"]:
-        _note(found, done, {each.target.folder for each in built if each.target})
+        _note(found, done, {each.target.folder for each in parts.charts if each.target})
     return done
+
+
+def parts_of(found: Discovery, configs: Configs, settings: Settings, *, wanted: bool) -> Parts:
+    """The units of folders. `wanted`: charts are built."""
+    targets = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
+    kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
+    files = [
+        Unit(settings=settings.checked(group), files=names, kustomized=kustomized)
+        for group, names in files_by_settings(found, configs)
+    ]
+    built, unbuilt = _charts(found.charts, settings, wanted=wanted)
+    return Parts(targets=targets, files=files, charts=built, unbuilt=unbuilt)
 
 
 def _charts(found: Iterable[Target], settings: Settings, *, wanted: bool) -> tuple[list[Unit], list[Unit]]:

@@ -36,7 +36,7 @@ def stated(function_config: object) -> dict[str, Any]:
     if function_config is None or function_config == {}:
         return {}
     form, given = form_of(function_config)
-    return typed(given) if form == "spec" else _texts({}, given, place=lambda name: child("data", name))
+    return _without_paths(typed(given)) if form == "spec" else _texts({}, given, place=lambda name: child("data", name))
 
 
 def form_of(function_config: object, names: Container[str] = NAMES) -> tuple[str, dict[Any, Any]]:
@@ -73,7 +73,16 @@ def _texts(below: dict[str, Any], texts: Mapping[Any, object], *, place: Callabl
             raise unlike(value, "a string, because the values of a ConfigMap are strings; put it in quotes", place(name))
         checked = of_text(key, value, name.partition(".")[2], place(name))
         found[key.field] = merged(found.get(key.field), checked)
-    return found
+    return _without_paths(found)
+
+
+def _without_paths(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of Config. Raises: ConfigError for a file of policies, because nothing is read here."""
+    if not fields.get("policies"):
+        return fields
+    from krm_fn.config.policies import without_paths  # most configs have none
+
+    return {**fields, "policies": without_paths(fields["policies"])}
 
 
 def laid_over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +122,8 @@ def _top_level(config: dict[Any, Any], form: str, names: Container[str]) -> None
 
 def typed(spec: dict[Any, Any], path: str = "spec", others: Mapping[str, object] = NO_OTHERS) -> dict[str, Any]:
     """The fields of Config that the keys of a map state. The map may also have the keys in `others`, which are passed over.
+
+    `policies` may have paths, which the caller reads.
 
     Raises: ConfigError.
     """

@@ -111,6 +111,12 @@ def _patches(_: Key, value: object, path: str) -> tuple[dict[str, Any], ...]:
     return patches(value, path)
 
 
+def _policies(_: Key, value: object, path: str) -> tuple[Any, ...]:
+    from krm_fn.config.policies import policies  # most configs have none
+
+    return policies(value, path)
+
+
 def _schema_policies(_: Key, value: object, path: str) -> tuple[dict[str, Any], ...]:
     from krm_fn.config.schema_policies import schema_policies  # most configs have none
 
@@ -150,6 +156,7 @@ CHECKS: dict[str, Callable[[Key, object, str], Any]] = {
     "configuration": _configuration,
     "severity": _severity,
     "patches": _patches,
+    "policies": _policies,
     "schemaPolicies": _schema_policies,
     "names": _names,
 }

@@ -22,20 +22,24 @@ LEVELS = (*SEVERITIES, "off")
 
 # The types of keys with nested values: YAML text in a ConfigMap. Those of DOTTED also have dotted keys.
 DOTTED = ("configuration", "severity")
-NESTED = (*DOTTED, "patches", "schemaPolicies")
+NESTED = (*DOTTED, "patches", "policies", "schemaPolicies")
 
 # How a switch may be spelt where it is text; `yes` and `on` are left out, since readers disagree about them.
 SWITCHES = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
 class Key(Value):
-    """One key: its `name` for users, its `field` in Config, its `type` (a key of CHECKS), the `words` it allows."""
+    """One key: its `name` for users, its `field` in Config, its `type` (a key of CHECKS), the `words` it allows.
+
+    `flag` is the name of the command's flag where that is another one.
+    """
 
     name: str
     field: str
     type: str
     doc: str
     words: tuple[str, ...] = ()
+    flag: str = ""
 
     @property
     def default(self) -> Any:
@@ -117,6 +121,13 @@ KEYS = (
         field="patches",
         type="patches",
         doc="JSON patches (RFC 6902) for rendered VMs, each with the target that a patch of kustomize has",
+    ),
+    Key(
+        name="policies",
+        field="policies",
+        type="policies",
+        flag="policy",
+        doc="ValidatingAdmissionPolicies with their bindings and parameters, in addition to those of the input",
     ),
     Key(
         name="schemaPolicies",

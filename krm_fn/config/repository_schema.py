@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.bundle import CLUSTER_KINDS
 from krm_fn.config.keys import API_VERSION, KIND
 from krm_fn.config.repository import KINDS, NAME, allowed_build_flags
-from krm_fn.config.schema import config_map, form, map_of, nested_values, typed_keys
+from krm_fn.config.schema import config_map, form, map_of, nested_values, policies, typed_keys
 
 if TYPE_CHECKING:
     from typing import Any
@@ -20,7 +20,7 @@ UNSET: list[Schema] = [{"enum": ["", None]}]
 
 def schema() -> Schema:
     """The schema of both forms; the ConfigMap has only the function config's keys."""
-    own = form(API_VERSION, KIND, spec=map_of({**typed_keys(), **_own_keys(), "clusters": _clusters()}))
+    own = form(API_VERSION, KIND, spec=map_of({**_keys(), "clusters": _clusters()}))
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
@@ -38,8 +38,19 @@ def schema() -> Schema:
             "external": _external(),
             "cluster": _cluster(),
             **nested_values(),
+            "policyFiles": policies({"type": "string", "pattern": r"\S"}),
         },
     }
+
+
+def _keys() -> Schema:
+    """The keys of the function config, and those that only the command's file has."""
+    shared = typed_keys()
+    files = {
+        "description": f"{shared['policies']['description']}; paths are relative to this file",
+        "anyOf": [{"$ref": "#/$defs/policyFiles"}, *UNSET],
+    }
+    return {**shared, "policies": {**shared["policies"], **files}, **_own_keys()}
 
 
 def _own_keys() -> Schema:
@@ -82,7 +93,7 @@ def _cluster() -> Schema:
         "type": "object",
         "required": ["name", "targets"],
         "additionalProperties": False,
-        "properties": {"name": name, "targets": targets, **typed_keys(), **_own_keys()},
+        "properties": {"name": name, "targets": targets, **_keys()},
     }
 
 

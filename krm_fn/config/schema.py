@@ -13,6 +13,7 @@ from krm_fn.base.targets import LONGEST
 from krm_fn.config import settings as config_settings
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, NESTED, SWITCHES
 from krm_fn.config.patches import OPERATIONS
+from krm_fn.config.policies import JUDGED
 from krm_fn.config.schema_policies import LONGEST_NAME, STATES
 from krm_fn.config.schema_policies import NAME as POLICY_NAME
 from krm_fn.findings.finding import SEVERITIES
@@ -127,6 +128,8 @@ def _nested(key: Key) -> Schema:
         return {"type": "object", **_of_word(config_settings.ROOT)}
     if key.type == "patches":
         return _patches()
+    if key.type == "policies":
+        return policies()
     if key.type == "schemaPolicies":
         return _schema_policies()
     levels = {"enum": [*LEVELS, False, "", None], "description": "false is what YAML 1.1 makes of a plain off"}
@@ -156,6 +159,19 @@ def _patches() -> Schema:
     properties: Schema = {"target": target, "patch": {"anyOf": [listed, text]}}
     item: Schema = {"type": "object", "required": ["patch"], "additionalProperties": False, "properties": properties}
     return {"type": "array", "items": item}
+
+
+def policies(*more: Schema) -> Schema:
+    """A list of objects; `more` are other forms of an item."""
+    name: Schema = {"type": "string", "minLength": 1}
+    version: Schema = {"type": "string", "not": {"pattern": f"^({'|'.join(JUDGED)})/".replace(".", r"\.")}}
+    properties: Schema = {
+        "apiVersion": version,
+        "kind": {**name, "not": {"const": "Namespace"}},
+        "metadata": {"type": "object", "required": ["name"], "properties": {"name": name}},
+    }
+    item: Schema = {"type": "object", "required": [*properties], "properties": properties}
+    return {"type": "array", "items": {"anyOf": [item, *more]} if more else item}
 
 
 def _schema_policies() -> Schema:

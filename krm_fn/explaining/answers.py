@@ -7,11 +7,15 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, dotted, get, with_integers
-from krm_fn.base.redaction import redact
-from krm_fn.explaining.attribution import CONFIGURATION, DEFAULT, MATCHERS, PRESET, VM, attributed
+from krm_fn.base.redaction import reach, redact_at
+from krm_fn.base.value import Value
+from krm_fn.explaining.attribution import CPU, DEFAULT, OWN, TOPOLOGY
+from krm_fn.explaining.inference import inferred
+from krm_fn.explaining.inputs import CONFIGURATION, MATCHERS, PATCH, Inputs
 from krm_fn.explaining.machines import Machine
-from krm_fn.kubevirt.configuration import kubevirt_of
-from krm_fn.kubevirt.holders import DOMAIN
+from krm_fn.explaining.sharing import Attributions
+from krm_fn.kubevirt.fields.topology import ignored_topology
+from krm_fn.kubevirt.holders import DOMAIN, holder_of, template_path
 from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 
@@ -23,14 +27,19 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.explaining.attribution import Leaf, Source
+    from krm_fn.base.redaction import Place
+    from krm_fn.explaining.attribution import Given, Source
+    from krm_fn.explaining.inputs import Input
     from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.analysis import Analysis
     from krm_fn.rules.facts.bundles import Surroundings
 
-CPU = (*DOMAIN, "cpu")
-TOPOLOGY = ("sockets", "cores", "threads")
 CATALOGUE = "catalogue"
+REMEMBERED = 100_000
+REQUESTED = (*DOMAIN, "resources", "requests", "memory")
+SIZES = frozenset((*TOPOLOGY, "memory"))
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def explain(resource_list: Object) -> Object:
@@ -49,85 +58,159 @@ def every(_: Entry) -> bool:
     return True
 
 
+def is_explained(entry: Entry) -> bool:
+    """True for VMs, and for pools, replica sets and instances."""
+    holder = holder_of(entry.obj)
+    return holder is not None and holder.is_served and template_path(entry.obj) is not None
+
+
 def records(
     bundle: Bundle,
     settings: Config,
     surroundings: Surroundings = NO_SURROUNDINGS,
     wanted: Callable[[Entry], bool] = every,
 ) -> Iterator[Object]:
-    """The records of the wanted VMs, and of the templates of wanted pools, in the order of the bundle."""
-    analysis = analysis_of(bundle, settings.but(mode="expand"), surroundings)
-    resolver = analysis.resolver()
+    """The records of the wanted VMs, pools, replica sets and instances, in the order of the bundle.
+
+    The annotations that `provenance` adds are not among the values.
+    """
+    return (each.record for each in explained(bundle, settings, surroundings, wanted))
+
+
+class Explained(Value):
+    """The record of an object, and the rendered object, None if it can't be rendered."""
+
+    entry: Entry
+    record: Object
+    rendered: Object | None = None
+
+
+def explained(
+    bundle: Bundle,
+    settings: Config,
+    surroundings: Surroundings = NO_SURROUNDINGS,
+    wanted: Callable[[Entry], bool] = every,
+) -> Iterator[Explained]:
+    """The same records, with the rendered objects."""
+    settings = settings.but(mode="expand", instances="omit", provenance=False, pod_size=False)
+    analysis = analysis_of(bundle, settings, surroundings)
+    inputs = Inputs(analysis)
+    resolver, attributions, known = analysis.resolver(), Attributions(), Shown()
     for entry in filter(wanted, bundle.entries):
-        resolved = None if bundle.is_context(entry.item) else analysis.resolved(entry, resolver)
-        if resolved:
-            prefix, _, resolution = resolved
-            yield _Record(Machine(analysis=analysis, entry=entry, prefix=prefix, resolution=resolution)).shown()
+        if bundle.is_context(entry.item):
+            continue
+        resolved = analysis.resolved(entry, resolver)
+        if resolved or is_explained(entry):
+            prefix, _, resolution = resolved or ((), None, None)
+            found = _Record(Machine(analysis, entry, prefix, resolution, inputs), known)
+            yield Explained(entry=entry, record=found.shown(attributions), rendered=found.rendered)
+
+
+class Shown:
+    """What was shown already: most VMs of many have the same paths, and values of the same fields."""
+
+    def __init__(self) -> None:
+        self._paths: dict[Path, tuple[str, Place]] = {}
+        # By the id of the input, which is kept with it.
+        self.sources: dict[tuple[int, Path, str], tuple[Input | None, Object]] = {}
+
+    def text(self, path: Path) -> str:
+        """The text of a path."""
+        return self._path(path)[0]
+
+    def value(self, value: Any, path: Path) -> Any:
+        """A value as far as it may be shown."""
+        return redact_at(value, self._path(path)[1])
+
+    def _path(self, path: Path) -> tuple[str, Place]:
+        known = self._paths.get(path)
+        if known is None:
+            if len(self._paths) >= REMEMBERED:
+                self._paths.clear()
+            known = self._paths[path] = dotted(path), reach(path).place
+        return known
 
 
 class _Record:
-    """The record of one VM."""
+    """The record of one object."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._rendered: dict[Path, Any] = {}
+    def __init__(self, machine: Machine, known: Shown) -> None:
+        self._machine, self._known = machine, known
+        self._analysis: Analysis = machine.analysis
+        self.rendered = machine.rendered()
+        self._values: dict[Path, Any] = {}
+        entry = machine.entry
+        self._own = {"from": "vm", **self._named(entry), "field": "", **self._place(entry)}
 
-    def shown(self) -> Object:
-        """The record as plain data. A VM that can't be rendered has `error` in place of `fields`."""
+    def shown(self, attributions: Attributions) -> Object:
+        """The record as plain data. An object that can't be rendered has `error` in place of `fields`."""
         machine, entry = self._machine, self._machine.entry
-        about = {"kind": kind_of(entry.obj), "namespace": effective_namespace(entry.obj), "name": name_of(entry.obj)}
-        found = {kind: getattr(machine.resolution, kind) for kind in MATCHERS}
+        resolution = machine.resolution
+        found = {kind: getattr(resolution, kind) for kind in MATCHERS if resolution}
         shown = {
-            **about,
+            "kind": kind_of(entry.obj),
+            "namespace": effective_namespace(entry.obj),
+            "name": name_of(entry.obj),
             **self._place(entry),
-            "release": str(machine.analysis.release),
-            **{kind: self._of_found(each) for kind, each in found.items() if each},
+            "release": str(self._analysis.release),
+            **{kind: self._of_found(each) | self._inferred(kind) for kind, each in found.items() if each},
         }
-        rendered = machine.leaves()
-        if rendered is None:
+        if self.rendered is None:
             return {**shown, "error": "the VM can't be rendered; `check` says why"}
-        self._rendered = rendered
-        return {**shown, "fields": [self._field(leaf) for leaf in attributed(machine, rendered)]}
+        self._values, attribution = attributions.of(machine, self.rendered)
+        return {**shown, "fields": [self._field(path, given) for path, given in attribution.items()]}
 
-    def _field(self, leaf: Leaf) -> Object:
-        path = (*self._machine.prefix, *leaf.path)
-        shown: Object = {"path": dotted(path), "value": redact(leaf.value, path), "source": self._source(leaf.source)}
-        if leaf.beside:
-            shown["beside"] = [self._source(each) for each in leaf.beside]
-        if leaf.lost:
-            shown["lost"] = [{**self._source(each), "wanted": redact(value, path)} for each, value in leaf.lost]
-        if how := self._how(leaf):
+    def _field(self, path: Path, given: Given) -> Object:
+        value = self._known.value(self._values[path], path)
+        shown: Object = {"path": self._known.text(path), "value": value, "source": self._source(given.source)}
+        if given.beside:
+            shown["beside"] = [self._source(each) for each in given.beside]
+        if given.lost:
+            shown["lost"] = [{**self._source(each), "wanted": self._known.value(wanted, path)} for each, wanted in given.lost]
+        if path[-1] in SIZES and (how := self._how(path, given.source)):
             shown["how"] = how
         return shown
 
     def _source(self, source: Source) -> Object:
         """What gives a value, as plain data: `from`, the object, the field there, and its place among the items."""
-        analysis = self._machine.analysis
-        if source.kind == DEFAULT:
-            return {"from": DEFAULT, "release": str(analysis.release)}
-        if source.kind == VM:
-            entry = self._machine.entry
-            return {
-                "from": VM,
-                **self._named(entry),
-                "field": dotted((*self._machine.prefix, *source.field)),
-                **self._place(entry),
-            }
-        if source.kind == CONFIGURATION:
-            held = kubevirt_of(analysis.bundle)
-            about = {**self._named(held), **self._place(held)} if held else {}
-            return {"from": CONFIGURATION, **about, "field": dotted(("spec", "configuration", *source.field))}
-        if source.kind == PRESET:
-            return {"from": PRESET}
-        found = getattr(self._machine.resolution, source.kind)
-        field = (*found.root, *source.field)
-        way = ("data",) if found.revision else ()
-        return {
-            "from": source.kind,
-            **self._of_found(found),
-            "field": dotted((*way, *field)),
-            "value": redact(source.value, field),
-        }
+        if source.number == OWN:
+            return {**self._own, "field": self._known.text(source.path)}
+        given = self._machine.inputs[source.number] if source.number >= 0 else None
+        key = id(given), source.path, source.same
+        known = self._known.sources.get(key)
+        if known is None:
+            if len(self._known.sources) >= REMEMBERED:
+                self._known.sources.clear()
+            known = self._known.sources[key] = given, self._given(source)
+        return {**known[1]}
+
+    def _given(self, source: Source) -> Object:
+        if source.number == DEFAULT:
+            return {"from": "default", "release": str(self._analysis.release)}
+        given = self._machine.inputs[source.number]
+        shown = {"from": given.kind, **self._of_input(given), "field": dotted((*given.root, *source.path))}
+        if given.encoded:
+            shown |= {"field": dotted(given.root), "decoded": dotted(source.path)}
+        if given.kind == PATCH:
+            patch, operation = source.path
+            shown["field"] = dotted((*given.root, patch, "patch", operation))
+        value = get(given.tree, source.path)
+        shown["value"] = (
+            self._known.value(value, (*given.root, *source.path)) if given.kind != PATCH else self._operation(value)
+        )
+        return {**shown, "same": source.same} if source.same else shown
+
+    def _operation(self, operation: Object) -> Object:
+        """An operation of a JSON patch, with a value that may be shown."""
+        place = tuple(operation["path"].split("/")[1:])
+        return {key: self._known.value(value, place) if key == "value" else value for key, value in operation.items()}
+
+    def _of_input(self, given: Input) -> Object:
+        if given.found:
+            return self._of_found(given.found)
+        if given.entry is None:
+            return {"kind": "RenderVirtualMachines"} if given.kind in (CONFIGURATION, PATCH) else {}
+        return {**self._named(given.entry), **self._place(given.entry)}
 
     def _of_found(self, found: Found) -> Object:
         """An instancetype or preference: its object, and where it was found."""
@@ -135,9 +218,20 @@ class _Record:
         if found.revision:
             shown["revision"] = found.revision.name
         if found.origin == CATALOGUE:
-            shown["catalogue"] = str(self._machine.analysis.release)
+            shown["catalogue"] = str(self._analysis.release)
         shown = {key: value for key, value in shown.items() if value}
         return {**shown, **(self._place(found.entry) if found.entry else {})}
+
+    def _inferred(self, kind: str) -> Object:
+        """How the VM's volumes name an instancetype or preference; nothing if the VM names it itself."""
+        entry, vm = self._machine.entry, get(self._machine.entry.obj, self._machine.prefix)
+        found = inferred(vm, kind, entry, self._analysis.bundle, self._analysis.release)
+        if found is None:
+            return {}
+        labelled = found.chain[-1]
+        of_label = {**self._named(labelled), "field": dotted(found.path), **self._place(labelled)}
+        through = [self._named(each) for each in found.chain[:-1]]
+        return {"inferred": {"volume": found.volume, **({"through": through} if through else {}), **of_label}}
 
     def _named(self, entry: Entry) -> Object:
         ref = ref_of(entry.obj)
@@ -145,24 +239,43 @@ class _Record:
         return {key: value for key, value in shown.items() if value}
 
     def _place(self, entry: Entry) -> Object:
-        """The place of an object: the number of its item, and file and index where they are known."""
-        file, index = self._machine.analysis.bundle.place(entry.item)
-        return {"item": entry.item, **({"file": file, "index": index} if file else {})}
+        """The place of an object: the number of its item, its path in a List, and file and index where they are known."""
+        file, index = self._analysis.bundle.place(entry.item)
+        inside = {"inside": dotted(entry.path)} if entry.path else {}
+        return {"item": entry.item, **inside, **({"file": file, "index": index} if file else {})}
 
-    def _how(self, leaf: Leaf) -> str:
-        """How a number of the topology was worked out; "" for other values."""
-        found = self._machine.resolution.instancetype
-        if leaf.path[:-1] != CPU or leaf.path[-1] not in TOPOLOGY or not found or leaf.source.kind == VM:
+    def _how(self, path: Path, source: Source) -> str:
+        """How a size was worked out; "" for other values."""
+        resolution, prefix = self._machine.resolution, self._machine.prefix
+        if resolution is None or resolution.instancetype is None or source.number == OWN:
             return ""
-        guest = get(found.spec, ("cpu", "guest"))
-        parts = [_counted(self._rendered[(*CPU, each)], each) for each in TOPOLOGY if (*CPU, each) in self._rendered]
-        how = f"{guest} vCPUs of the instancetype as {', '.join(parts)}"
-        preference = self._machine.resolution.preference
-        cpu = as_map(as_map(preference.spec if preference else None).get("cpu"))
-        words = [f"topology {cpu['preferredCPUTopology']}"] if cpu.get("preferredCPUTopology") else []
-        spread = as_map(cpu.get("spreadOptions"))
-        words += [f"{key} {spread[key]}" for key in ("across", "ratio") if spread.get(key)]
-        return f"{how}; the preference wants {', '.join(words)}" if words else how
+        place, spec = path[len(prefix) :], resolution.instancetype.spec
+        if place[:-1] == CPU and place[-1] in TOPOLOGY:
+            return self._layout((*prefix, *CPU), spec, resolution.preference)
+        percent = get(spec, ("memory", "overcommitPercent"))
+        if place == REQUESTED and percent and source.number >= 0:
+            return f"{get(spec, ('memory', 'guest'))} less {percent} %: overcommitPercent"
+        return ""
+
+    def _layout(self, cpu: Path, spec: Object, preference: Found | None) -> str:
+        """How the vCPUs of an instancetype are laid out."""
+        release, guest = self._analysis.release, get(spec, ("cpu", "guest"))
+        numbers = [self._values.get((*cpu, each), 0) for each in TOPOLOGY]
+        parts = [_counted(number, each) for number, each in zip(numbers, TOPOLOGY, strict=True) if number]
+        words, unknown = _wishes(preference), ignored_topology(spec, preference.spec if preference else None, release)
+        how = f"{_counted(guest, 'vCPUs')} as {f' {TIMES} '.join(parts)}"
+        how += f": preference {', '.join(words)}" if words else ""
+        return f"{how}; KubeVirt {release} does not know `{unknown}`" if unknown else how
+
+
+def _wishes(preference: Found | None) -> list[str]:
+    """What a preference says of the topology."""
+    cpu = as_map(as_map(preference.spec if preference else None).get("cpu"))
+    words = [f"`{cpu['preferredCPUTopology']}`"] if cpu.get("preferredCPUTopology") else []
+    spread = as_map(cpu.get("spreadOptions"))
+    ratio = spread.get("ratio") or as_map(preference.spec if preference else None).get("preferSpreadSocketToCoreRatio")
+    words += [f"across {spread['across']}"] if spread.get("across") else []
+    return words + ([f"ratio {ratio}"] if ratio else [])
 
 
 def _counted(number: Any, plural: str) -> str:

@@ -43,7 +43,7 @@ MODES = ("expand", "annotate")
 OUTCOMES = 20_000  # that are kept
 AT_ONCE = 50  # VMs that pass through each step together
 # Policies are evaluated on all objects.
-POLICY = "ValidatingAdmissionPolicy"
+POLICIES = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 # The run does not read objects of other kinds.
 LOOKED_INTO = READ | {kind for _, kind in (*TEMPLATES, *VMS)}
 CATALOGUED = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
@@ -82,14 +82,16 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
 
 def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
-    if settings.patches or settings.schema_policies or settings.rule_packages or "unexpanded-vm" in settings.severity:
+    if settings.patches or settings.policies or settings.schema_policies or settings.rule_packages:
+        return False
+    if "unexpanded-vm" in settings.severity:
         return False
     return settings.mode in MODES and settings.instances != "include" and not settings.pod_size
 
 
 def needs_all_objects(listing: Listing) -> bool:
     """True if the list has ignores, Lists, policies, or objects that kustomize may have renamed and that VMs name."""
-    if listing.contains(IGNORE) or any(kind == POLICY for _, kind in listing.types):
+    if listing.contains(IGNORE) or any(kind in POLICIES for _, kind in listing.types):
         return True
     renamed = any(kind in NAMED for _, kind in listing.types) and listing.contains(PREVIOUS_NAMES)
     return renamed or any(

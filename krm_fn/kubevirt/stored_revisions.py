@@ -118,7 +118,7 @@ def _is_uid(value: object) -> bool:
 def content_uid(data: Object) -> str:
     """A uid that depends on all parts of the data, and on nothing else."""
     from json import dumps
-    from uuid import UUID, uuid5
 
-    content = dumps(data, sort_keys=True, separators=(",", ":"))
-    return str(uuid5(UUID(CONTENT_NAMESPACE), content))
+    from krm_fn.base.uuids import uuid_of
+
+    return uuid_of(CONTENT_NAMESPACE, dumps(data, sort_keys=True, separators=(",", ":")))

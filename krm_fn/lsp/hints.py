@@ -10,15 +10,20 @@ from krm_fn.lsp.answers import Hint
 from krm_fn.lsp.index import namespace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from krm_fn.base.objects import Object
     from krm_fn.lsp.outline import Entry, Outline
     from krm_fn.lsp.sizes import Key
 
 
-def hints(outline: Outline, records: Mapping[Key, Object], first: int, last: int) -> Iterator[Hint]:
-    """The hints between two lines, both included."""
+def hints(
+    outline: Outline, records: Mapping[Key, Object], first: int, last: int, given: Callable[[Object], str] = lambda _: ""
+) -> Iterator[Hint]:
+    """The hints between two lines, both included.
+
+    `given` returns the size that the instancetype of a machine's record gives: it is shown for a machine that is refused.
+    """
     for root in outline.objects:
         if root.line > last or root.last < first:
             continue
@@ -27,7 +32,7 @@ def hints(outline: Outline, records: Mapping[Key, Object], first: int, last: int
         record = records.get((root.text("kind"), namespace_of(root), name.value)) if holder and name else None
         if not holder or not record or not name:
             continue
-        if words := sizes.size(record):
+        if words := sizes.size(record) or given(record):
             matcher = root.at((*holder.in_vm(("spec", "instancetype")), "name")) if holder.vm is not None else None
             yield from _hint(matcher or name, words, first, last)
         if topology := sizes.topology(record):

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
-from krm_fn.changes.diffing import Assumptions, compare, side
-from krm_fn.changes.summary import level_of
+from krm_fn.changes.diffing import compare
+from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.sides import side
+from krm_fn.changes.summary import called
 from krm_fn.lsp.markdown import code
 from krm_fn.repositories import commits
 
@@ -45,8 +47,7 @@ def change(old: Sequence[Any], new: Sequence[Any], config: Config, key: Key) -> 
     found = next((each for each in answer["vms"] if (each["kind"], each["namespace"], each["name"]) == key), None)
     if found is None:
         return ""
-    level = level_of(found)
-    lines = [f"Against the last commit: **{level.called if level else found['change']}**"]
+    lines = [f"Against the last commit: **{called(found) or found['change']}**"]
     lines += [f"- {_change(each)}" for each in found.get("changes", ())[:MOST_CHANGES]]
     return "\n".join(lines)
 

@@ -8,9 +8,12 @@ from krm_fn.base.errors import RenderError
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.catalogue import KINDS, view
-from krm_fn.lsp import sizes
+from krm_fn.kubevirt.holders import HOLDERS
+from krm_fn.lsp import givers, sizes
 from krm_fn.lsp.answers import Hover, Span
 from krm_fn.lsp.api import field_at
+from krm_fn.lsp.field_texts import text_of
+from krm_fn.lsp.index import namespace_of
 from krm_fn.lsp.markdown import code, plain
 
 if TYPE_CHECKING:
@@ -27,8 +30,9 @@ if TYPE_CHECKING:
 class Known:
     """What hovers are made of: the release, the names of the workspace, its objects, and the sizes of machines.
 
-    `records`, `spec_of` and `change_of` are called when they are needed. `spec_of` returns the spec of a named object of the
-    files, None if there is none; `change_of` says in words how a machine differs from the last commit.
+    The others are called when they are needed. `spec_of` returns the spec of a named object of the files, None if there is
+    none; `change_of` says in words how a machine differs from the last commit; `fields_of` has what `explain` says of the
+    values of a machine, by their paths; `given_of` the size that the instancetype of a machine's record gives.
     """
 
     def __init__(
@@ -39,9 +43,12 @@ class Known:
         records: Callable[[], dict[Key, Object]],
         spec_of: Callable[[Name], Object | None],
         change_of: Callable[[Key], str],
+        fields_of: Callable[[Key], dict[str, Object]],
+        given_of: Callable[[Object], str],
     ) -> None:
         self.release, self.index = release, index
         self.records, self.spec_of, self.change_of = records, spec_of, change_of
+        self.fields_of, self.given_of = fields_of, given_of
 
 
 def hover(outline: Outline, here: Here, occurrence: Occurrence | None, known: Known, line: int) -> Hover | None:
@@ -51,23 +58,29 @@ def hover(outline: Outline, here: Here, occurrence: Occurrence | None, known: Kn
     if occurrence and here.part == "value":
         lines = list(_of_name(occurrence, known))
     if not lines and here.part in ("key", "value"):
-        lines = list(_of_field(outline, here, known.release))
+        lines = list(_of_field(outline, here, known))
     return Hover(text="\n\n".join(lines), span=span) if lines else None
 
 
-def _of_field(outline: Outline, here: Here, release: Release) -> Iterator[str]:
-    root = outline.object_of(here.entry)
+def _of_field(outline: Outline, here: Here, known: Known) -> Iterator[str]:
+    root, release = outline.object_of(here.entry), known.release
     path = here.entry.path[len(root.path) :]
     if not path:
         return
     field = field_at(root.text("apiVersion"), root.text("kind"), path, release)
     if field is None:
         return
+    group, kind = root.text("apiVersion").rpartition("/")[0], root.text("kind")
     yield f"**{plain(field.name)}** — {_type(field)}"
+    if text := text_of(group, kind, path):
+        yield plain(text)
     if field.values:
         yield f"Values: {', '.join(map(code, field.values))}"
     if field.elsewhere:
         yield f"KubeVirt {release} does not know this field. It is known in {view.in_words(field.elsewhere)}."
+    holder = HOLDERS.get((group, kind))
+    if holder and holder.vm is not None:
+        yield from givers.about(known.fields_of((kind, namespace_of(root), root.text("metadata", "name"))), path)
 
 
 def _type(field: Field) -> str:
@@ -96,7 +109,9 @@ def _of_machine(name: Name, known: Known) -> Iterator[str]:
     record = known.records().get(key)
     if record is None:
         return
-    yield f"**{plain(name.name)}** — {sizes.size(record) or 'size not known'}"
+    yield f"**{plain(name.name)}** — {sizes.size(record) or sizes.why_unknown(record)}"
+    if given := "" if sizes.size(record) else known.given_of(record):
+        yield f"The instancetype {code(record['instancetype'])} gives {given}"
     if sizes.topology(record):
         yield f"Topology: {sizes.topology(record)}"
     if sizes.pod(record):
@@ -109,11 +124,8 @@ def _of_machine(name: Name, known: Known) -> Iterator[str]:
 def _of_spec(spec: Object) -> Iterator[str]:
     """The size that an instancetype sets, or the one that a preference requires."""
     for label, part in (("", spec), ("Requires ", as_map(spec.get("requirements")))):
-        cpu, memory = as_map(part.get("cpu")).get("guest"), as_map(part.get("memory")).get("guest")
-        words = [f"{cpu} vCPUs"] if cpu else []
-        words += [sizes.memory(memory)] if memory else []
-        if words:
-            yield f"{label}{', '.join(words)}"
+        if words := sizes.of_spec(part):
+            yield f"{label}{words}"
     topology = as_map(spec.get("cpu")).get("preferredCPUTopology")
     if topology:
         yield f"Topology: {code(str(topology))}"

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from krm_fn.lsp.answers import Diagnostic
     from krm_fn.lsp.index import Place
 
-PAUSE = 0.05  # seconds without a further change before a text is judged
-HINTS, SETTINGS = "inlayHints", "kubevirtRender"  # what turns hints off, and where it stands among an editor's settings
+PAUSE = 0.02  # seconds without a further change before a text is judged
+SETTINGS = "kubevirtRender"  # where the server's own settings stand among those of an editor
+HINTS, BUILD = "inlayHints", "build"  # settings
+WATCHED = "**/{*.yaml,*.yml,*.json,Kustomization}"
 
 
 class Text(Value):
@@ -39,11 +41,14 @@ class Text(Value):
 
 
 class Server(LanguageServer):
-    """The server of one editor. `hints` is False where the user has turned hints off."""
+    """The server of one editor. `hints` is False where the user has turned hints off.
 
-    def __init__(self) -> None:
+    With `afresh`, each judgement begins with nothing.
+    """
+
+    def __init__(self, *, afresh: bool = False) -> None:
         super().__init__(NAME, __version__)
-        self.session = Session()
+        self.session = Session(afresh=afresh)
         self.hints = True
         self._worker = ThreadPoolExecutor(1)
         self._open: dict[str, Text] = {}  # replaced, never changed: the worker may be reading it
@@ -67,12 +72,14 @@ class Server(LanguageServer):
         self.configure(options)
 
     def configure(self, options: object) -> None:
-        """Take the user's settings: `{"inlayHints": false}` turns hints off."""
+        """Take the user's settings: `{"inlayHints": false}` turns hints off, `{"build": false}` builds nothing from then on."""
         found: Any = options
         if isinstance(found, dict):
             found = found.get(SETTINGS, found)
-        if isinstance(found, dict) and isinstance(found.get(HINTS), bool):
-            self.hints = found[HINTS]
+        if isinstance(found, dict):
+            self.hints = found[HINTS] if isinstance(found.get(HINTS), bool) else self.hints
+            if found.get(BUILD) is False:  # only a new server builds again: an editor that does not trust a folder says it once
+                self.session.workspace.builds = False
 
     def take(self, uri: str, text: Text | None) -> None:
         """Take a file's unsaved text, None if the file on the disk counts again; judge what it belongs to."""
@@ -88,6 +95,14 @@ class Server(LanguageServer):
         self._changed.update(files)
         if self._judging is None or self._judging.done():
             self._judging = asyncio.get_running_loop().create_task(self._judge())
+
+    async def watch(self) -> None:
+        """Ask the editor to tell of files that change on the disk, if it can."""
+        asked = self.client_capabilities.workspace
+        if asked and asked.did_change_watched_files and asked.did_change_watched_files.dynamic_registration:
+            options = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(WATCHED)])
+            watching = lsp.Registration("watch", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            await self.client_register_capability_async(lsp.RegistrationParams([watching]))
 
     async def begin_judging(self) -> None:
         """Judge the whole workspace."""
@@ -133,9 +148,9 @@ class Server(LanguageServer):
         return lsp.Location(uri=uri_of(place.file), range=self.converter(place.file).range(place))
 
 
-def server() -> Server:
+def server(*, afresh: bool = False) -> Server:
     """A server with all of its features."""
-    made = Server()
+    made = Server(afresh=afresh)
     for features in (_session, _texts, _places, _files):
         features(made)
     return made
@@ -150,6 +165,7 @@ def _session(server: Server) -> None:
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(_: lsp.InitializedParams) -> None:
+        await server.watch()
         await server.begin_judging()
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)

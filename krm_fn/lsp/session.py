@@ -8,18 +8,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.bundle import CLUSTER_KINDS, effective_namespace
 from krm_fn.base.errors import RenderError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import get
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.kubevirt.settings import Config
-from krm_fn.lsp import sizes
+from krm_fn.lsp import givers, sizes
 from krm_fn.lsp.completions import completions
 from krm_fn.lsp.diagnostics import diagnostics
 from krm_fn.lsp.fixes import actions
 from krm_fn.lsp.hints import hints
 from krm_fn.lsp.history import before, change
 from krm_fn.lsp.hovers import Known, hover
+from krm_fn.lsp.index import Name
 from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import Workspace
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.findings.finding import Finding
     from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
-    from krm_fn.lsp.index import Index, Name, Place
+    from krm_fn.lsp.index import Index, Place
     from krm_fn.lsp.sizes import Key
 
 # Machines in one target for which sizes are worked out while somebody looks.
@@ -38,12 +41,13 @@ MOST_MACHINES = 2_000
 
 
 class Session:
-    """The open workspace. Only one thread may use it."""
+    """The open workspace. Only one thread may use it. With `afresh`, each judgement begins with nothing."""
 
-    def __init__(self) -> None:
-        self.workspace = Workspace()
+    def __init__(self, *, afresh: bool = False) -> None:
+        self.workspace = Workspace(afresh=afresh)
         self._index: Index | None = None
         self._objects: dict[str, tuple[Sequence[Any], Config]] = {}
+        self._explained: dict[tuple[str, Key], dict[str, Object]] = {}
         self._records: dict[str, dict[Key, Object]] = {}
         self._published: frozenset[str] = frozenset()
 
@@ -87,6 +91,8 @@ class Session:
             records=lambda: self._sizes(file),
             spec_of=lambda name: self._spec(file, name),
             change_of=lambda key: self._change(file, key),
+            fields_of=lambda key: self._fields(file, key),
+            given_of=lambda record: self._given(file, record),
         )
         return hover(outline, here, self.index.at(file, line, character), known, line)
 
@@ -115,7 +121,8 @@ class Session:
 
     def hints(self, file: str, first: int, last: int) -> list[Hint]:
         """The sizes to show between two lines."""
-        return list(hints(self.workspace.outline(file), self._sizes(file), first, last))
+        found = hints(self.workspace.outline(file), self._sizes(file), first, last, lambda record: self._given(file, record))
+        return list(found)
 
     def actions(self, file: str, first: int, last: int) -> list[Action]:
         """The quick fixes for findings between two lines."""
@@ -133,7 +140,7 @@ class Session:
 
     def _forget(self) -> None:
         self._index = None
-        self._objects, self._records = {}, {}
+        self._objects, self._records, self._explained = {}, {}, {}
 
     def _of(self, file: str) -> tuple[Sequence[Any], Config]:
         """The objects of the target that a file belongs to, and its config."""
@@ -147,6 +154,26 @@ class Session:
             items, config = self._of(file)
             self._records[file] = sizes.records(items, config) if len(items) <= MOST_MACHINES else {}
         return self._records[file]
+
+    def _fields(self, file: str, key: Key) -> dict[str, Object]:
+        """What `explain` says of the values of a machine, by their paths.
+
+        Only for files that are read as they are: what is built has its lists in another order.
+        """
+        if (file, key) not in self._explained:
+            found = self.workspace.objects(file) if self.workspace.is_plain(file) else None
+            self._explained[file, key] = givers.explained(*found, key) if found else {}
+        return self._explained[file, key]
+
+    def _given(self, file: str, record: Object) -> str:
+        """The size that the instancetype of a machine's record gives; "" where it has none or it is not known."""
+        name, release = record.get("instancetype", ""), self.workspace.release(file)
+        for kind in INSTANCETYPE.kinds if name else ():
+            namespace = "" if kind in CLUSTER_KINDS else record["namespace"]
+            spec = self._spec(file, Name(kind=kind, namespace=namespace, name=name)) or catalogue.of(release).find(kind, name)
+            if size := sizes.of_spec(spec) if spec else "":
+                return size
+        return ""
 
     def _spec(self, file: str, name: Name) -> Object | None:
         """The spec of a named object of the same target."""

@@ -9,6 +9,7 @@ from krm_fn.base.errors import RenderError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import quantity
+from krm_fn.lsp.markdown import plain
 from krm_fn.pipeline.capacity import capacity_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,21 @@ def size(record: Object) -> str:
     if record.get("memory"):
         parts.append(memory(record["memory"]))
     return ", ".join(parts)
+
+
+def of_spec(spec: Object) -> str:
+    """The size that the spec of an instancetype gives, or a preference's requirements ask for: `4 vCPUs, 8 GiB`; or ""."""
+    cpu, guest = as_map(spec.get("cpu")).get("guest"), as_map(spec.get("memory")).get("guest")
+    words = [f"{cpu} vCPU{'s' * (cpu != 1)}"] if cpu else []
+    return ", ".join([*words, memory(guest)] if guest else words)
+
+
+def why_unknown(record: Object) -> str:
+    """Why a machine has no size: `refused: …`, `unknown: …`."""
+    for key in ("refused", "unknown"):
+        if record.get(key):
+            return f"{key}: {plain(record[key][0])}"
+    return "size not known"
 
 
 def topology(record: Object) -> str:

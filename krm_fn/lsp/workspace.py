@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
+from krm_fn.base.keeping import Keeper
 from krm_fn.config.repository import NAME
 from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp.index import Index, occurrences
@@ -26,6 +27,7 @@ from krm_fn.sources.salvage import salvage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from krm_fn.findings.finding import Finding
@@ -42,11 +44,13 @@ class Workspace:
     """The folder in which the server works: the working directory. Paths run from there, with forward slashes.
 
     `texts` are the unsaved texts of files, by path. `error` is that of a config that is wrong; nothing is judged then.
-    Only one thread may call `search` and `judge`.
+    With `afresh`, each judgement begins with nothing. While `builds` is False, no kustomization or chart is built: they name
+    programs, and their files have no findings then. Only one thread may call `search` and `judge`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, afresh: bool = False) -> None:
         self.texts: dict[str, str] = {}
+        self.builds = True
         self.error: RenderError | None = None
         self._found = Discovery()
         self._settings = Settings(Configs((os.curdir,)), checking)
@@ -56,6 +60,7 @@ class Workspace:
         self._results: list[UnitResult] = []  # with what the others offer
         self._others: list[UnitResult] = []  # of what can't be built
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
+        self._keeping: AbstractContextManager[object] = nullcontext() if afresh else Keeper()
 
     def search(self) -> None:
         """Find the targets again, and judge all of them."""
@@ -79,7 +84,7 @@ class Workspace:
         if any(file.rpartition("/")[2] in DECIDING for file in wanted) or not numbers:
             self.search()
             return
-        with self._reading():
+        with self._reading(), self._keeping:  # not in `search`: a workspace can be large
             try:
                 for number in numbers:
                     self._first[number] = judge(self._units[number], self._options)
@@ -114,6 +119,11 @@ class Workspace:
             return self._settings(os.path.dirname(file)).config  # noqa: PTH120
         except RenderError:
             return checking(Config())
+
+    def is_plain(self, file: str) -> bool:
+        """True for a file that is judged as it is, and not as something builds it."""
+        unit = self._unit(file)
+        return unit is not None and unit.target is None
 
     def objects(self, file: str) -> tuple[Sources, Config] | None:
         """The objects of the first unit that uses a file; None if they can't be read."""
@@ -179,7 +189,7 @@ class Workspace:
         return sorted({*self._found.files, *used, *self.texts})
 
     def _take_units(self, configs: Configs) -> None:
-        using = building.builder()
+        using = building.builder() if self.builds else None
         self._options = self._options.but(using=using)
         targets = self._found.targets if using else ()
         self._units = [Unit(settings=self._settings(each.folder), name=each.name, target=each) for each in targets]
@@ -187,7 +197,7 @@ class Workspace:
         for group, files in files_by_settings(self._found, configs):
             self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
         problems = [*self._found.problems]
-        if using is None and (missing := building.missing(self._found.targets)):
+        if using is None and self.builds and (missing := building.missing(self._found.targets)):
             problems.append(missing)
         self._others = [
             judge_problem(Unit(settings=self._settings(os.path.dirname(each.file))), each)  # noqa: PTH120

@@ -1,72 +1,272 @@
-"""The ValidatingAdmissionPolicies of a bundle, evaluated on its objects; loaded only if there are some."""
+"""The ValidatingAdmissionPolicies of a bundle and a config, evaluated on the bundle's objects; loaded only if there are some.
+
+What a policy says counts as the answer of a cluster only if the policy is bound, and says the same of the written object.
+"""
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
-from krm_fn.config.schema_policies import WRITTEN
-from krm_fn.pipeline.policy_subjects import Subjects
-from krm_fn.policies.admission import GROUP, POLICY, Policies, Skipped
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, ref_of
+from krm_fn.base.paths import as_map, get, number_of_values
+from krm_fn.base.wording import show
+from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
+from krm_fn.pipeline.policy_subjects import Subject, Subjects
+from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
+from krm_fn.policies.matching import UPDATE
+from krm_fn.policies.remembered import RememberedPolicies
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.objects import Object
     from krm_fn.findings.finding import Finding
-    from krm_fn.pipeline.policy_subjects import Subject
-    from krm_fn.policies.admission import Failure
+    from krm_fn.policies.judging import Failure
     from krm_fn.rules.facts.bundles import BundleFacts
 
-STATES = ("written", "rendered", "instance", "pod")
+    Key = tuple[str, str, str, str]
+
+EVALUATE = "kubevirt-render.dev/evaluate"
+MOST_VALUES = 100_000  # in a policy; the store of an API server takes 1.5 MB
+DENY = "error"  # the severity of a binding that denies
+CLUSTER_WIDE = (POLICY, BINDING)
 
 
-def has_policies(bundle: Bundle) -> bool:
-    """True if a bundle has a ValidatingAdmissionPolicy."""
-    return bool(bundle.of_kind(POLICY, GROUP))
+def verdicts(
+    facts: BundleFacts, levels: Mapping[str, str], raw: Sequence[Any] = (), before: BundleFacts | None = None
+) -> tuple[list[Finding], list[Unevaluated]]:
+    """What the policies find in the objects of the bundle, and those that can't be evaluated.
 
-
-def verdicts(facts: BundleFacts, levels: Mapping[str, str], raw: Sequence[Any] = ()) -> tuple[list[Finding], list[Unevaluated]]:
-    """What the policies find in the objects of the bundle, and those that can't be evaluated."""
-    entries = facts.bundle.entries
-    policies, subjects = Policies([entry.obj for entry in entries]), Subjects(facts)
-    at = {id(entry.obj): entry for entry in entries}
-    found: list[Finding] = []
-    skipped: dict[tuple[int, str, str], Skipped] = {
-        (id(each.policy), each.place, each.why): each for each in policies.skipped()
-    }
-    for state in policies.states():
-        for subject in subjects.on(state):
-            for each in policies.failures(subject.entry.obj, _value(subject, raw), state):
-                if isinstance(each, Skipped):
-                    skipped.setdefault((id(each.policy), each.place, each.why), each)
-                else:
-                    found.append(_finding(each, subject, levels))
-    unevaluated = [_unevaluated(each, at[id(each.policy)]) for each in skipped.values()]
+    `raw` are the items with their numbers as they came. `before` are the facts of what the bundle replaces: its objects are
+    updated then, and only the others created.
+    """
+    held = _held(facts)
+    run = _Run(facts, held, levels, raw, before)
+    found = [finding for state in run.policies.states() for subject in run.subjects(state) for finding in run.on(subject)]
+    off = {f"policy {rule.partition('/')[2]}" for rule, level in facts.config.severity.items() if level == "off"}
+    unevaluated = [each for each in (*_unfit(held), *run.unevaluated()) if each.policy not in off]
     return found, unevaluated
 
 
-def _value(subject: Subject, raw: Sequence[Any]) -> Any:
-    """What a policy sees as `object`, with the numbers as they came, if these are known."""
-    item = subject.entry.item
-    if subject.state != WRITTEN or not 0 <= item < len(raw):
-        return subject.value
-    return get(raw[item], subject.entry.path)
+def without_base(facts: BundleFacts) -> list[Unevaluated]:
+    """The policies, none of which is evaluated, because the objects that are replaced are not known."""
+    why = "the older objects can't be read or built"
+    return [
+        Unevaluated(policy=f"policy {name_of(each.obj)}", place="spec", why=why, entry=each)
+        for each in _of_kind(_held(facts), POLICY)
+    ]
 
 
-def _finding(failure: Failure, subject: Subject, levels: Mapping[str, str]) -> Finding:
+def _held(facts: BundleFacts) -> dict[Key, Entry]:
+    """The objects that policies are and see, by identity: those of the config in place of the bundle's of the same name."""
+    given = [Entry(obj=each.obj, item=-2 - number, path=each.path) for number, each in enumerate(facts.config.policies)]
+    held: dict[Key, Entry] = {}
+    for number, entry in enumerate((*given, *facts.bundle.entries)):
+        key = _identity(entry.obj) if name_of(entry.obj) else ("", "", "", str(number))
+        held.setdefault(key, entry)
+    return held
+
+
+def _identity(obj: Object) -> Key:
+    namespace = "" if kind_of(obj) in CLUSTER_WIDE else effective_namespace(obj)
+    return group_of(obj), kind_of(obj), namespace, name_of(obj)
+
+
+def _of_kind(held: Mapping[Key, Entry], kind: str) -> list[Entry]:
+    return [entry for (group, of_kind, _, name), entry in held.items() if (group, of_kind) == (GROUP, kind) and name]
+
+
+def _bound(held: Mapping[Key, Entry]) -> set[str]:
+    """The names of the policies that bindings name."""
+    return {str(get(each.obj, ("spec", "policyName"))) for each in _of_kind(held, BINDING)}
+
+
+def _is_unbound(entry: Entry, bound: set[str]) -> bool:
+    return name_of(entry.obj) not in bound
+
+
+def _evaluated(held: Mapping[Key, Entry]) -> Iterator[Object]:
+    """The objects for the engine: without policies that say something else than a state, with bindings for the config's own.
+
+    A user who names a policy in the config wants it to be evaluated, so it denies if nothing binds it.
+    """
+    bound = _bound(held)
+    for entry in held.values():
+        is_policy = kind_of(entry.obj) == POLICY and group_of(entry.obj) == GROUP
+        if is_policy and _why_unfit(entry.obj):
+            continue
+        yield entry.obj
+        if is_policy and entry.item < -1 and _is_unbound(entry, bound) and not _param_kind(entry.obj):
+            spec = {"policyName": name_of(entry.obj), "validationActions": ["Deny"]}
+            yield {"apiVersion": f"{GROUP}/v1", "kind": BINDING, "metadata": {"name": ""}, "spec": spec}
+
+
+def _state(policy: Object) -> object:
+    return annotations_of(policy).get(EVALUATE, WRITTEN)
+
+
+def _why_unfit(policy: Object) -> tuple[str, str] | None:
+    """Place and reason for which a policy is not evaluated at all; None for others."""
+    state = _state(policy)
+    if state not in STATES:
+        return f'metadata.annotations["{EVALUATE}"]', f"found {show(state)}; expected one of {', '.join(STATES)}"
+    if number_of_values(policy) > MOST_VALUES:
+        return "spec", f"it has more than {MOST_VALUES:,} values, which no API server stores; split it"
+    return None
+
+
+def _param_kind(policy: Object) -> Object:
+    return as_map(get(policy, ("spec", "paramKind")))
+
+
+def _unfit(held: Mapping[Key, Entry]) -> Iterator[Unevaluated]:
+    """The policies and bindings that lack the other one, or name an unknown state."""
+    bound, names = _bound(held), {name_of(each.obj) for each in _of_kind(held, POLICY)}
+    for entry in _of_kind(held, POLICY):
+        name = f"policy {name_of(entry.obj)}"
+        if unfit := _why_unfit(entry.obj):
+            yield Unevaluated(policy=name, place=unfit[0], why=unfit[1], entry=entry)
+        elif _is_unbound(entry, bound) and entry.item >= -1:
+            why = "no binding in the input names the policy; add one, or evaluate it with --policy"
+            yield Unevaluated(policy=name, place="", why=why, entry=entry, is_unbound=True)
+        elif _is_unbound(entry, bound) and _param_kind(entry.obj):
+            why = "no binding names the policy; add one, because it chooses the parameters"
+            yield Unevaluated(policy=name, place="spec.paramKind", why=why, entry=entry)
+    for entry in _of_kind(held, BINDING):
+        policy = str(get(entry.obj, ("spec", "policyName")))
+        if policy not in names:
+            why = f"the policy {policy} is not in the input; add it, or evaluate it with --policy"
+            yield Unevaluated(policy=f"policy {policy}", place="spec.policyName", why=why, entry=entry, is_unbound=True)
+
+
+class _Run:
+    """The policies of one run on the objects of a bundle."""
+
+    def __init__(
+        self,
+        facts: BundleFacts,
+        held: Mapping[Key, Entry],
+        levels: Mapping[str, str],
+        raw: Sequence[Any],
+        before: BundleFacts | None,
+    ) -> None:
+        self.policies = RememberedPolicies(list(_evaluated(held)))
+        self._at = {id(entry.obj): entry for entry in held.values()}
+        self._levels, self._raw, self._bound = levels, raw, _bound(held)
+        self._subjects = Subjects(facts)
+        self._old = _Replaced(before) if before else None
+        self._skipped = {_key(each): each for each in self.policies.skipped()}
+
+    def subjects(self, state: str) -> Iterator[Subject]:
+        """What policies are evaluated on in a state; what rendering does not change is rendered as it is written."""
+        yield from self._subjects.on(state)
+        if state == RENDERED:
+            yield from self._subjects.unrendered()
+
+    def on(self, subject: Subject) -> Iterator[Finding]:
+        """The findings about a subject."""
+        failures = self._failures(subject, subject.state)
+        if not failures:
+            return
+        refused = failures
+        if subject.state != WRITTEN:
+            written = subject.but(value=subject.entry.obj, state=WRITTEN)
+            refused = self._failures(written, subject.state)
+        denying = {(id(each.policy), each.binding) for each in refused if each.severity == DENY and each.binding}
+        for each in failures:
+            is_certain = each.severity == DENY and (id(each.policy), each.binding) in denying
+            yield _finding(each, subject, self._levels, upstream="admission" if is_certain else "")
+
+    def _failures(self, subject: Subject, state: str) -> list[Failure]:
+        """What the policies of a state say; what is not evaluated is kept apart."""
+        failures: dict[tuple[Any, ...], Failure] = {}
+        old = self._old.of(subject) if self._old else None
+        if old and old[1] is None:
+            self._pass_over(subject, state)
+            return []
+        update: dict[str, Any] = {"operation": UPDATE, "old_object": old[0], "old_value": old[1]} if old else {}
+        for obj in _requested(subject):
+            asked = {} if _is_started(obj, subject) else update
+            for each in self.policies.failures(obj, self._value(subject), state, **asked):
+                if isinstance(each, Skipped):
+                    if not each.is_note or (state == WRITTEN and name_of(each.policy) in self._bound):
+                        self._skipped.setdefault(_key(each), each)
+                else:
+                    failures.setdefault((id(each.policy), each.binding, each.param, each.index, each.message), each)
+        return list(failures.values())
+
+    def _pass_over(self, subject: Subject, state: str) -> None:
+        """The policies of a state are not evaluated on an object whose older form is not known in that state."""
+        why = f"the older form of {ref_of(subject.entry.obj)} has no {state} form, because it can't be rendered or started"
+        for entry in self._at.values():
+            if kind_of(entry.obj) == POLICY and _state(entry.obj) == state:
+                skipped = Skipped(policy=entry.obj, place="spec", why=why)
+                self._skipped.setdefault(_key(skipped), skipped)
+
+    def _value(self, subject: Subject) -> Any:
+        """What a policy sees as `object`, with the numbers as they came, if these are known."""
+        item = subject.entry.item
+        if subject.state != WRITTEN or not 0 <= item < len(self._raw):
+            return subject.value
+        return get(self._raw[item], subject.entry.path)
+
+    def unevaluated(self) -> Iterator[Unevaluated]:
+        """The policies that were not evaluated."""
+        for each in self._skipped.values():
+            yield Unevaluated(
+                policy=f"policy {name_of(each.policy)}",
+                place=each.place,
+                why=each.why,
+                entry=self._at[id(each.policy)],
+                refused=each.refused,
+                is_note=each.is_note,
+            )
+
+
+def _key(each: Skipped) -> tuple[int, str, str]:
+    return id(each.policy), each.place, each.why
+
+
+def _requested(subject: Subject) -> tuple[Object, ...]:
+    """The objects of which rules may name the kind: the one in the bundle, and what it makes, such as the VM of a pool."""
+    made, holder = subject.value, subject.entry.obj
+    if kind_of(made) in ("", kind_of(holder)) or group_of(made) == "":
+        return (holder,)
+    return holder, made
+
+
+def _is_started(obj: Object, subject: Subject) -> bool:
+    """True for an instance that a VM starts: a changed VM starts a new one."""
+    return subject.state in (INSTANCE, POD) and obj is not subject.entry.obj
+
+
+class _Replaced:
+    """The objects that those of a bundle replace."""
+
+    def __init__(self, facts: BundleFacts) -> None:
+        self._entries = {_identity(entry.obj): entry.obj for entry in facts.bundle.entries if name_of(entry.obj)}
+        self._subjects = Subjects(facts)
+        self._values: dict[str, dict[Key, Any]] = {}
+
+    def of(self, subject: Subject) -> tuple[Object, Any] | None:
+        """The object that a subject replaces, and its value in that state; None for a new one."""
+        key = _identity(subject.entry.obj)
+        if key not in self._entries:
+            return None
+        if subject.state == WRITTEN:
+            return self._entries[key], self._entries[key]
+        if subject.state not in self._values:
+            on = self._subjects.on(subject.state)
+            self._values[subject.state] = {_identity(each.entry.obj): each.value for each in on}
+        return self._entries[key], self._values[subject.state].get(key)
+
+
+def _finding(failure: Failure, subject: Subject, levels: Mapping[str, str], *, upstream: str) -> Finding:
     rule = policy_rule(failure.policy["metadata"]["name"], failure.severity)
-    hit = Hit(message=failure.message, upstream="admission" if subject.state == WRITTEN else "")
     tags = {"binding": failure.binding, "param": failure.param, "validation": str(failure.index) if failure.index >= 0 else ""}
     kept = tuple((key, value) for key, value in tags.items() if value)
-    found = finding_of(rule, hit, subject.entry, levels).but(tags=kept)
+    found = finding_of(rule, Hit(message=failure.message, upstream=upstream), subject.entry, levels).but(tags=kept)
     return found.but(message=failure.message) if failure.message.isprintable() else found
-
-
-def _unevaluated(skipped: Skipped, entry: Any) -> Unevaluated:
-    name = f"policy {skipped.policy['metadata']['name']}"
-    return Unevaluated(
-        policy=name, place=skipped.place, why=skipped.why, entry=entry, refused=skipped.refused, is_note=skipped.is_note
-    )

@@ -217,7 +217,7 @@ class Equivalents:
             return self._analysis.of_vm(entry, *found)
         resolved = self._key(read_of, resolution)
         first = self._resolved.get(resolved) if resolved else None
-        facts = self._repeating(first, entry, resolution) if first else self._judged(self._analysis.of_vm(entry, *found))
+        facts = self._repeating(first, entry, resolution) if first else judged(self._analysis.of_vm(entry, *found))
         if facts.sound:
             self._remember(facts, key, resolved)
         return facts
@@ -255,7 +255,8 @@ class Equivalents:
         self._hits += 1
         return first.but(entry=entry, vm=entry.obj, resolution=resolution, admitted=entry.obj, expansion=None, rendered=None)
 
-    def _judged(self, facts: VmFacts) -> VmFacts:
-        """The facts of a VM, including whether it is sound."""
-        flawed = facts.troubled or any(True for _ in check(facts.entry.obj, facts.release))
-        return facts.but(sound=not flawed and refused(facts) is None)
+
+def judged(facts: VmFacts) -> VmFacts:
+    """The facts of a VM, including whether it is sound."""
+    flawed = facts.troubled or any(True for _ in check(facts.entry.obj, facts.release))
+    return facts.but(sound=not flawed and refused(facts) is None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.keeping import keeper
 from krm_fn.base.objects import kind_of
 from krm_fn.pipeline.analysis import VM, analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
@@ -11,8 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.kubevirt.resolve import Resolver
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.analysis import Analysis
+    from krm_fn.pipeline.equivalents import Equivalents
+    from krm_fn.pipeline.unchanged import Unchanged
     from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
     from krm_fn.rules.facts.vms import VmFacts
 
@@ -44,14 +48,23 @@ def _vms(analysis: Analysis, wanted: Wanted) -> Iterator[VmFacts]:
     resolver, entries = analysis.resolver(), filter(wanted, analysis.bundle.entries)
     if not _may_repeat(analysis):
         return (facts for entry in entries if (facts := analysis.vm(entry, resolver)))
-    from krm_fn.pipeline.equivalents import Equivalents
-
-    equivalents = Equivalents(analysis, resolver)
+    judging = _judging(analysis, resolver)
 
     def facts_of(entry: Entry) -> VmFacts | None:
-        return equivalents.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
+        return judging.facts(entry) if kind_of(entry.obj) == VM else analysis.vm(entry, resolver)
 
     return filter(None, map(facts_of, entries))
+
+
+def _judging(analysis: Analysis, resolver: Resolver) -> Equivalents | Unchanged:
+    """What judges VMs, and may know some of them."""
+    if kept := keeper():
+        from krm_fn.pipeline.unchanged import Unchanged  # only a server that runs for long keeps something
+
+        return Unchanged(analysis, resolver, kept.machines)
+    from krm_fn.pipeline.equivalents import Equivalents
+
+    return Equivalents(analysis, resolver)
 
 
 def _may_repeat(analysis: Analysis) -> bool:

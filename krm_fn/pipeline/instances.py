@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 def instances(analysis: Analysis) -> Iterator[InstanceFacts]:
     """The facts of instances without an owner, to which presets apply directly, and of owners of templates."""
-    for entry in analysis.bundle.entries:
-        owner = template_of(entry.obj) if analysis.settings.presets == "fold" else None
-        if owner:
-            yield _owner(analysis, entry, *owner)
-        elif stands_for_itself(entry):
-            yield _instance(analysis, entry)
+    return filter(None, (of_entry(analysis, entry) for entry in analysis.bundle.entries))
+
+
+def of_entry(analysis: Analysis, entry: Entry) -> InstanceFacts | None:
+    """The facts of an instance without an owner, or of an owner of templates; None for other objects."""
+    owner = template_of(entry.obj) if analysis.settings.presets == "fold" else None
+    if owner:
+        return _owner(analysis, entry, *owner)
+    return _instance(analysis, entry) if stands_for_itself(entry) else None
 
 
 def stands_for_itself(entry: Entry) -> bool:
@@ -79,10 +82,11 @@ def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
     folded = found.instance
     if found.refused or folded is vm:
         return facts.but(presets=_preset_facts(facts, found))
-    if facts.expansion and analysis.settings.defaults != "none":
+    completed = facts.release.within(since=expand.COMPLETED_SINCE)
+    if facts.expansion and completed and analysis.settings.defaults != "none":
         folded = copy(folded)
         spec = folded["spec"]["template"]["spec"]
-        expand.set_instance_defaults(spec, analysis.cluster, facts.release, certain=not analysis.cluster.known)
+        expand.complete(spec, analysis.cluster, facts.release)
     return facts.but(rendered=folded, presets=_preset_facts(facts, found))
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import labels_of
-from krm_fn.base.paths import get
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, metadata, name_of
+from krm_fn.base.paths import copy, get
 from krm_fn.base.value import Value
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
+from krm_fn.kubevirt.holders import TEMPLATE, holder_of
+from krm_fn.kubevirt.instance import complete
+from krm_fn.pipeline.analysis import VM
 from krm_fn.pipeline.facts import gather
 
 TYPE_CHECKING = False
@@ -18,19 +21,19 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
 
 
 class Subject(Value):
     """One value to evaluate. `entry` is the object that it comes from, `prefix` the path to the VM in that object.
 
-    `state` is one of `config.schema_policies.STATES`.
+    `state` is one of `config.schema_policies.STATES`. `template` is the path to metadata and spec of the instance.
     """
 
     entry: Entry
     state: str
     value: Any
     prefix: Path = ()
+    template: Path = ()
 
 
 class Subjects:
@@ -66,30 +69,54 @@ class Subjects:
 
     def _rendered(self) -> Iterator[Subject]:
         facts = self._facts
-        for vm in rendered_facts(facts).vms:
+        for vm in rendered_facts(facts, self._started).vms:
             if vm.rendered is not None:
-                yield Subject(entry=vm.entry, state=RENDERED, value=vm.rendered, prefix=vm.prefix)
+                value = _pooled(vm.entry.obj, vm.rendered) if vm.prefix else vm.rendered
+                yield Subject(entry=vm.entry, state=RENDERED, value=value, prefix=vm.prefix)
+
+    def unrendered(self) -> Iterator[Subject]:
+        """The objects that hold no VM, in the state RENDERED: as they are written, instances with their presets."""
+        held = {id(vm.entry) for vm in self._facts.vms}
+        with_presets = {id(each.entry): each.rendered for each in self._facts.instances}
+        for entry in self._facts.bundle.entries:
+            if id(entry) not in held:
+                yield Subject(entry=entry, state=RENDERED, value=with_presets.get(id(entry), entry.obj))
 
     def _instances(self) -> Iterator[Subject]:
         for vm in self._starting().vms:
             if vm.instance is not None:
-                yield Subject(entry=vm.entry, state=INSTANCE, value=vm.instance, prefix=vm.prefix)
+                place = (*vm.prefix, *TEMPLATE)
+                yield Subject(entry=vm.entry, state=INSTANCE, value=_as_stored(vm.instance), prefix=vm.prefix, template=place)
+        yield from self._own_instances()
+
+    def _own_instances(self) -> Iterator[Subject]:
+        """The instances that no VM makes: those that stand for themselves, and those of replica sets."""
+        from krm_fn.pipeline.starts import Starts
+
+        starts = Starts(self._facts)
+        for entry in self._facts.bundle.entries:
+            holder = holder_of(entry.obj)
+            if holder and holder.is_served and holder.vm is None and isinstance(get(entry.obj, holder.instance), dict):
+                instance = starts.with_presets(entry, holder)
+                if instance is not None:
+                    value = copy(instance)
+                    complete(value, self._facts.cluster, self._facts.release)
+                    value["metadata"]["namespace"] = effective_namespace(entry.obj)
+                    yield Subject(entry=entry, state=INSTANCE, value=_as_stored(value), template=holder.template)
 
     def _pods(self) -> Iterator[Subject]:
-        for vm in self._starting().vms:
-            pod = self._pod(vm)
+        for each in self.on(INSTANCE):
+            pod = self._pod(each)
             if pod is not None:
-                yield Subject(entry=vm.entry, state=POD, value=pod, prefix=vm.prefix)
+                yield each.but(state=POD, value=pod)
 
-    def _pod(self, vm: VmFacts) -> Object | None:
+    def _pod(self, subject: Subject) -> Object | None:
         from krm_fn.kubevirt.pods import Around, PodError, launcher_pod
 
-        facts, namespace = self._facts, effective_namespace(vm.entry.obj)
-        if vm.instance is None:
-            return None
+        facts, namespace = self._facts, effective_namespace(subject.entry.obj)
         around = Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
         try:
-            return launcher_pod(vm.instance, around)
+            return launcher_pod(subject.value, around)
         except PodError:
             return None  # the rules about the instance say why
 
@@ -99,14 +126,28 @@ class Subjects:
         return self._started
 
 
-def rendered_facts(facts: BundleFacts) -> BundleFacts:
-    """The facts of the same bundle in mode `expand`, with the config's patches applied to the VMs.
+def _pooled(pool: Object, vm: Object) -> Object:
+    """The first VM that a pool makes of its template."""
+    own = {"name": f"{name_of(pool)}-0", "namespace": effective_namespace(pool)}
+    return {**vm, "apiVersion": "kubevirt.io/v1", "kind": VM, "metadata": {**metadata(vm), **own}}
+
+
+def _as_stored(instance: Object) -> Object:
+    """The instance without the mark that it is not to be applied."""
+    annotations = {key: each for key, each in annotations_of(instance).items() if key != LOCAL_CONFIG}
+    rest = {key: each for key, each in metadata(instance).items() if key != "annotations"}
+    return {**instance, "metadata": {**rest, **({"annotations": annotations} if annotations else {})}}
+
+
+def rendered_facts(facts: BundleFacts, started: BundleFacts | None = None) -> BundleFacts:
+    """The facts of the same bundle in mode `expand`, with the config's patches applied to the VMs. `started`: these facts with
+    instances, where they are known.
 
     VMs to which they can't be applied are left out.
     """
     patched = {id(each.entry): each.obj for each in facts.patched}
     failed = {id(each.entry) for each in facts.unpatched}
-    expanding = facts if facts.config.mode == "expand" else _gathered(facts, instances="omit")
+    expanding = started or (facts if facts.config.mode == "expand" else _gathered(facts, instances="omit"))
     vms = [
         vm.but(rendered=get(patched[id(vm.entry)], vm.prefix)) if id(vm.entry) in patched else vm
         for vm in expanding.vms

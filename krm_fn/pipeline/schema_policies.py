@@ -14,7 +14,6 @@ from krm_fn.base.paths import dotted, number_of_values
 from krm_fn.base.patterns import limited_time
 from krm_fn.base.value import Value
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
-from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
 from krm_fn.pipeline.policy_subjects import Subjects
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
@@ -198,10 +197,8 @@ def _place(subject: Subject, path: Path) -> Path:
     """The path in the object as it is written, of a path in what was evaluated."""
     if subject.state in (WRITTEN, RENDERED):
         return (*subject.prefix, *path)
-    if subject.state == INSTANCE and path[:1] == ("spec",):
-        return (*subject.prefix, *INSTANCE_SPEC, *path[1:])
-    if subject.state == INSTANCE and path[:1] == ("metadata",):
-        return (*subject.prefix, *TEMPLATE, *path)
+    if subject.state == INSTANCE and path[:1] in (("spec",), ("metadata",)):
+        return (*subject.template, *path)
     return subject.prefix
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.policies import Unevaluated
 
 
 # The kinds that bound what VMs may need.
@@ -39,8 +40,9 @@ BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "Appli
 PATCHING = ("expand", "validate")
 
 
-# The kind of the policies that a bundle may have, with its API group.
+# The kinds of policies and bindings that a bundle may have, with their API group.
 POLICY = ("ValidatingAdmissionPolicy", "admissionregistration.k8s.io")
+BINDING = ("ValidatingAdmissionPolicyBinding", POLICY[1])
 
 
 class Outcome(Value):
@@ -65,6 +67,14 @@ class Outcome(Value):
         return in_order(self.items, self.before)
 
 
+class Before(Value):
+    """What the items of a run replace: older items with their config. `is_whole` is False if a part of them is not known."""
+
+    items: Sequence[Any]
+    config: Config
+    is_whole: bool = True
+
+
 class Judging(Value):
     """Options for judging the items, in addition to the config.
 
@@ -72,7 +82,7 @@ class Judging(Value):
     KubeVirt's kinds, too. `off`: the outcome has the findings of rules that the config turns off. `following`: it has the
     consequences of other findings, too. `units` has, for each item, what applies it to a cluster, such as the kustomizations
     that build it. `surroundings` is what is known outside of the items. `raw` are the items with their numbers as they
-    came: for policies, 1.0 is no integer.
+    came: for policies, 1.0 is no integer. `before` is what the items replace, for policies.
     """
 
     ignores: bool = True
@@ -82,6 +92,7 @@ class Judging(Value):
     units: Sequence[frozenset[str]] = ()
     surroundings: Surroundings = NO_SURROUNDINGS
     raw: Sequence[Any] = ()
+    before: Before | None = None
 
 
 def process(resource_list: Object) -> Object:
@@ -125,11 +136,11 @@ def render(
         facts = _patched(facts)
     severity = _without_off(settings) if judging.off else settings.severity
     of_policies: tuple[Finding, ...] = ()
-    if settings.schema_policies or settings.rule_packages or settings.barred_packages or facts.bundle.of_kind(*POLICY):
-        facts, of_policies = _with_policies(facts, severity, judging.raw)
+    if _has_policies(facts):
+        facts, of_policies = _with_policies(facts, severity, judging)
     found = [*limited(of_policies), *_found(facts, schemas, severity, definitions=judging.definitions)]
     on = [finding for finding in found if not _is_off(finding, settings)]
-    placed = [results.placed(finding, facts.bundle) for finding in _roots(on, facts, following=judging.following)]
+    placed = [_placed(finding, facts) for finding in _roots(on, facts, following=judging.following)]
     kept, ignored = _silenced(placed, facts, heeded=judging.ignores)
     off = [finding for finding in found if _is_off(finding, settings)] if len(on) < len(found) else []
     outcome = Outcome(
@@ -162,20 +173,56 @@ def _patched(facts: BundleFacts) -> BundleFacts:
     return patching.with_patches(facts, expanding)
 
 
+def _has_policies(facts: BundleFacts) -> bool:
+    config = facts.config
+    given = config.policies or config.schema_policies or config.rule_packages or config.barred_packages
+    return bool(given) or _has_admission_policies(facts)
+
+
+def _has_admission_policies(facts: BundleFacts) -> bool:
+    return bool(facts.config.policies or facts.bundle.of_kind(*POLICY) or facts.bundle.of_kind(*BINDING))
+
+
+def _placed(finding: Finding, facts: BundleFacts) -> Finding:
+    """The finding with the files of its places. Items below -1 are the config's policies."""
+    if finding.item >= -1:
+        return results.placed(finding, facts.bundle)
+    given = facts.config.policies[-2 - finding.item]
+    return finding.but(item=-1, file=given.file, index=given.index)
+
+
 def _with_policies(
-    facts: BundleFacts, severity: Mapping[str, str], raw: Sequence[Any]
+    facts: BundleFacts, severity: Mapping[str, str], judging: Judging
 ) -> tuple[BundleFacts, tuple[Finding, ...]]:
     """The facts with the policies that can't be evaluated, and the findings of the others."""
-    from krm_fn.pipeline import own_rules, schema_policies
+    from krm_fn.pipeline import schema_policies
 
     found = schema_policies.verdicts(facts, severity)
-    own, failed = own_rules.verdicts(facts, severity)
-    if facts.bundle.of_kind(*POLICY):
-        from krm_fn.pipeline import admission_policies  # few bundles have some
-
-        of_bundle, unevaluated = admission_policies.verdicts(facts, severity, raw)
+    own, failed = _of_own_rules(facts, severity)
+    if _has_admission_policies(facts):
+        of_bundle, unevaluated = _of_admission_policies(facts, severity, judging)
         own, failed = [*own, *of_bundle], [*failed, *unevaluated]
     return facts.but(unevaluated=(*found.unevaluated, *failed)), (*found.findings, *own)
+
+
+def _of_own_rules(facts: BundleFacts, severity: Mapping[str, str]) -> tuple[list[Finding], list[Unevaluated]]:
+    if not (facts.config.rule_packages or facts.config.barred_packages):
+        return [], []
+    from krm_fn.pipeline import own_rules  # few configs name a package
+
+    return own_rules.verdicts(facts, severity)
+
+
+def _of_admission_policies(
+    facts: BundleFacts, severity: Mapping[str, str], judging: Judging
+) -> tuple[list[Finding], list[Unevaluated]]:
+    from krm_fn.pipeline import admission_policies  # few bundles have some
+
+    older = judging.before
+    if older and not older.is_whole:
+        return [], admission_policies.without_base(facts)
+    before = gather(Bundle(older.items), older.config) if older else None
+    return admission_policies.verdicts(facts, severity, judging.raw, before)
 
 
 def _without_surroundings(outcome: Outcome, facts: BundleFacts, own: int) -> Outcome:

@@ -35,7 +35,8 @@ VERBOSITY = "logVerbosity"  # the only label that a pod depends on
 DISKS = ("spec", "template", "spec", "domain", "devices", "disks")
 
 
-def _verbosity(value: Any, _: object) -> Any:
+def verbosity(value: Any, _: object) -> Any:
+    """Labels of which a pod depends on one only."""
     return {VERBOSITY: value[VERBOSITY]} if type(value) is dict and VERBOSITY in value else ()
 
 
@@ -44,7 +45,7 @@ def _missing(_: Any, __: object) -> Any:
 
 
 # What a pod depends on, of each text that a VM has of its own. Presets are chosen by labels: with some, nothing is left out.
-READINGS = {"label": _verbosity, "note": _missing}
+READINGS = {"label": verbosity, "note": _missing}
 PLACES = [(tuple(step for step in path if step != KEY), READINGS.get(sort, nothing)) for path, sort in TEXTS]
 # What starts a VM, and what it is that it has.
 OTHERS: list[Row] = [

@@ -6,7 +6,7 @@ import math
 
 from krm_fn.policies import times as moments
 from krm_fn.policies.errors import EvaluationError, no_overload
-from krm_fn.policies.values import Opaque, UInt, type_name
+from krm_fn.policies.values import Opaque, UInt, is_number, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,27 @@ def same_kind(one: Any, other: Any) -> str:
     return kind
 
 
+def order(one: Any, other: Any) -> int:
+    """-1, 0 or 1. Raises: EvaluationError for values that have no order."""
+    if type(one) is int and type(other) is int:
+        return (one > other) - (one < other)
+    if is_number(one) and is_number(other):
+        if math.isnan(one) or math.isnan(other):
+            raise EvaluationError("NaN values cannot be ordered")
+        if isinstance(one, float) or isinstance(other, float):
+            one, other = float(one), float(other)
+    else:
+        kind = same_kind(one, other)
+        if kind in ("timestamp", "duration"):
+            one, other = one.key, other.key
+        elif kind not in ("bool", "bytes", "string"):
+            raise no_overload()
+    return int(one > other) - int(one < other)
+
+
 def plus(one: Any, other: Any) -> Any:
+    if type(one) is int and type(other) is int:
+        return integer(one + other)
     kinds = type_name(one), type_name(other)
     if "timestamp" in kinds or "duration" in kinds:
         return moments.plus(one, other)
@@ -44,7 +64,7 @@ def plus(one: Any, other: Any) -> Any:
             return integer(one + other)
         case "uint":
             return unsigned(int(one) + int(other))
-        case "double" | "string" | "list":
+        case "double" | "string" | "list" | "bytes":
             return one + other
     raise no_overload()
 
@@ -93,6 +113,8 @@ def modulus(one: Any, other: Any) -> Any:
         raise no_overload()
     if other == 0:
         raise EvaluationError("modulus by zero")
+    if kind == "int" and (one, other) == (LEAST, -1):
+        raise EvaluationError("integer overflow")
     rest = abs(int(one)) % abs(int(other))
     return UInt(rest) if kind == "uint" else integer(-rest if one < 0 else rest)
 

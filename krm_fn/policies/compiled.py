@@ -4,54 +4,41 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
-from krm_fn.policies.constants import constant_calls
-from krm_fn.policies.errors import EvaluationError, RefusedError, Unsupported
-from krm_fn.policies.evaluation import Runner
-from krm_fn.policies.relations import DYN
+from krm_fn.policies.errors import RefusedError, Unsupported
+from krm_fn.policies.evaluation import planned
+from krm_fn.policies.literals import check_literals
+from krm_fn.policies.structures import NAMES, VARIABLES
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked, declared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from krm_fn.base.objects import Object
-    from krm_fn.policies.syntax import Node
+    from krm_fn.policies.running import Step
 
-NAMES = {
-    "object": DYN,
-    "oldObject": DYN,
-    "request": "request",
-    "authorizer": "unknown",
-    "namespaceObject": "namespace",
-    "params": DYN,
-}
-
-
-class Condition(Value):
-    """A match condition."""
-
-    name: str
-    node: Node
+    Kind = Any
 
 
 class Validation(Value):
-    """A validation: `text` is its expression, `words` the expression of its message, None without one."""
+    """A validation: `text` is its expression, `words` the step of its message, None without one."""
 
     text: str
-    node: Node
+    step: Step
     message: str
-    words: Node | None = None
+    words: Step | None = None
 
 
 class Policy(Value):
-    """A policy that the API server would store."""
+    """A policy that the API server would store, its expressions ready to run."""
 
     obj: Object
-    conditions: tuple[Condition, ...]
-    variables: dict[str, Node]
+    conditions: tuple[Step, ...]
+    variables: Mapping[str, Step]
     validations: tuple[Validation, ...]
-    annotations: tuple[Node, ...]
+    annotations: tuple[Step, ...]
     ignores_failures: bool
 
     @property
@@ -70,68 +57,66 @@ class Reason(Value):
 
 def compiled(obj: Object) -> Policy | Reason:
     """A policy, or why there is none."""
-    spec = as_map(obj.get("spec"))
-    place = ""
-    names: dict[str, Any] = dict(NAMES)
-    if "paramKind" not in spec:
-        del names["params"]
-    conditions: list[Condition] = []
-    variables: dict[str, Node] = {}
-    kinds: dict[str, Any] = {}
-    validations: list[Validation] = []
-    annotations: list[Node] = []
+    compiler = _Compiler(as_map(obj.get("spec")))
     try:
-        for number, each in enumerate(map(as_map, as_list(spec.get("matchConditions")))):
-            place = f"spec.matchConditions[{number}].expression"
-            node, _ = _checked(str(each.get("expression", "")).strip(), names, ("bool",))
-            conditions.append(Condition(name=str(each.get("name")), node=node))
-        names["variables"] = kinds
-        for number, each in enumerate(map(as_map, as_list(spec.get("variables")))):
-            place = f"spec.variables[{number}].expression"
-            node, kind = _checked(str(each.get("expression", "")), names, ())
-            variables[str(each.get("name"))], kinds[str(each.get("name"))] = node, declared(kind)
-        for number, each in enumerate(map(as_map, as_list(spec.get("validations")))):
-            place = f"spec.validations[{number}].expression"
-            text = str(each.get("expression", ""))
-            node, _ = _checked(text, names, ("bool",))
-            words = None
-            if each.get("messageExpression"):
-                place = f"spec.validations[{number}].messageExpression"
-                words, _ = _checked(str(each["messageExpression"]), names, ("string",))
-            message = str(each.get("message") or "").strip()
-            validations.append(Validation(text=text.strip(), node=node, message=message, words=words))
-        for number, each in enumerate(map(as_map, as_list(spec.get("auditAnnotations")))):
-            place = f"spec.auditAnnotations[{number}].valueExpression"
-            node, _ = _checked(str(each.get("valueExpression", "")).strip(), names, ("string", "null"))
-            annotations.append(node)
+        return compiler.policy(obj)
     except RefusedError as error:
-        return Reason(place=place, why=str(error), refused=True)
+        return Reason(place=compiler.place, why=str(error), refused=True)
     except (Unsupported, RecursionError) as error:
-        return Reason(place=place, why=str(error) or "it is nested too deeply", refused=False)
-    return Policy(
-        obj=obj,
-        conditions=tuple(conditions),
-        variables=variables,
-        validations=tuple(validations),
-        annotations=tuple(annotations),
-        ignores_failures=spec.get("failurePolicy") == "Ignore",
-    )
+        return Reason(place=compiler.place, why=str(error) or "it is nested too deeply", refused=False)
 
 
-def _checked(text: str, names: dict[str, Any], wanted: tuple[str, ...]) -> tuple[Node, Any]:
-    """The tree of an expression and its type. Raises: RefusedError, Unsupported."""
-    node = parse(text)
-    kind = checked(node, names)
-    if wanted and kind not in wanted:
-        raise RefusedError(f"its type is not {' or '.join(wanted)}")
-    _check_constants(node)
-    return node, kind
+class _Compiler:
+    """Compiles the expressions of a policy in the order in which the API server checks them; `place` is the last one's."""
 
+    def __init__(self, spec: Object) -> None:
+        self._spec, self.place = spec, ""
+        self._names = {name: kind for name, kind in NAMES.items() if name != "params" or "paramKind" in spec}
+        self._variables: dict[str, Kind] = {}
 
-def _check_constants(node: Node) -> None:
-    """Calls on constants are evaluated before a policy is stored. Raises: RefusedError if one fails."""
-    for call in constant_calls(node):
-        try:
-            Runner({}, {}).run(call)
-        except EvaluationError:
-            raise RefusedError("a call on constants fails") from None
+    def policy(self, obj: Object) -> Policy:
+        """The policy. Raises: RefusedError, Unsupported."""
+        conditions = tuple(self._of(each, "expression", ("bool",), trim=True)[0] for each in self._rows("matchConditions"))
+        self._names["variables"] = VARIABLES
+        variables = {}
+        for each in self._rows("variables"):
+            step, kind = self._of(each, "expression", ())
+            name = str(each.get("name"))
+            variables[name], self._variables[name] = step, declared(kind)
+        return Policy(
+            obj=obj,
+            conditions=conditions,
+            variables=variables,
+            validations=tuple(map(self._validation, self._rows("validations"))),
+            annotations=tuple(
+                self._of(each, "valueExpression", ("string", "null"), trim=True)[0] for each in self._rows("auditAnnotations")
+            ),
+            ignores_failures=self._spec.get("failurePolicy") == "Ignore",
+        )
+
+    def _rows(self, key: str) -> Iterator[Object]:
+        for number, each in enumerate(map(as_map, as_list(self._spec.get(key)))):
+            self.place = f"spec.{key}[{number}]"
+            yield each
+
+    def _validation(self, row: Object) -> Validation:
+        place = self.place
+        step, _ = self._of(row, "expression", ("bool",))
+        words, self.place = None, place
+        if row.get("messageExpression"):
+            words, _ = self._of(row, "messageExpression", ("string",), without="authorizer")
+        message = str(row.get("message") or "").strip()
+        return Validation(text=str(row.get("expression", "")).strip(), step=step, message=message, words=words)
+
+    def _of(
+        self, row: Object, key: str, wanted: tuple[Kind, ...], *, trim: bool = False, without: str = ""
+    ) -> tuple[Step, Kind]:
+        """The step of an expression, and its type."""
+        self.place += f".{key}"
+        text = str(row.get(key, ""))
+        names = {name: kind for name, kind in self._names.items() if name != without}
+        found = checked(parse(text.strip() if trim else text), names, self._variables)
+        if wanted and found.kind not in wanted:
+            raise RefusedError(f"its type is not {' or '.join(wanted)}")
+        check_literals(found)
+        return planned(found, names).step, found.kind

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 
 class Unsupported(Exception):  # noqa: N818  it is no mistake of the expression
     """The expression can't be evaluated here exactly as the API server does. The text says why."""
@@ -12,7 +17,19 @@ class RefusedError(Exception):
 
 
 class EvaluationError(Exception):
-    """The evaluation fails, as it does on the API server."""
+    """The evaluation fails, as it does on the API server. It is a value, too: `&&` and `||` can do without it."""
+
+
+class AbortedError(Exception):
+    """The evaluation of the whole expression ends with an error, which nothing in the expression can catch."""
+
+
+class Unknown(Exception):  # noqa: N818  it is a value: one that only the cluster knows
+    """A value that is not known here. The text says what it is. `fields` are those of it that are known."""
+
+    def __init__(self, what: str, fields: Mapping[str, Any] | None = None) -> None:
+        super().__init__(what)
+        self.fields = fields or {}
 
 
 def no_overload() -> EvaluationError:

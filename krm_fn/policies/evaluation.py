@@ -1,268 +1,244 @@
-"""Runs an expression on values."""
+"""Makes an expression ready to run: each node becomes a step, a function of a frame that gives a value.
+
+Errors and values that are not known are values, too: what takes them gives them on, and `&&`, `||` and some macros can do
+without them. What is known beforehand is evaluated once, as the API server does before it stores a policy.
+
+upstream: github.com/google/cel-go/interpreter/planner.go, interpretable.go, decorators.go
+"""
 
 from __future__ import annotations
 
-from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
-from krm_fn.policies.functions import RUN, order
-from krm_fn.policies.lists import ordered
-from krm_fn.policies.types import TYPE_NAMES, namespaced
-from krm_fn.policies.values import NONE, Optional, Type, UInt, at, has_key, keyed, known
+from krm_fn.policies.attributes import BAD, Attribute, Qualifier, of_name
+from krm_fn.policies.calls import call_step, called, function, given
+from krm_fn.policies.costs import LIST, MAP
+from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported, no_overload
+from krm_fn.policies.functions import RUN
+from krm_fn.policies.macros import step_of
+from krm_fn.policies.plans import Plan, constant, of_attribute
+from krm_fn.policies.running import Frame, Run
+from krm_fn.policies.structures import REQUEST_RESOURCE
+from krm_fn.policies.types import function_name
+from krm_fn.policies.values import Optional, Type, UInt, constant_set, is_member, keyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from krm_fn.policies.running import Step
+    from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
+    from krm_fn.policies.types import Checked
 
-MOST_STEPS = 20_000  # of one expression; the API server's own limit is far beyond, and never guessed
-MOST_LETTERS = 200_000  # of a text that an expression makes
-TYPE_VALUES = {name: Type(name=name) for name in TYPE_NAMES}
-ABSENT: Any = object()
+CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"))
+PATTERNS = {"matches": -1, "find": 1, "findAll": 1}  # the place of the pattern among receiver and arguments
 
 
-class Runner:
-    """Evaluates expressions with the same names. `variables` are evaluated when they are first used."""
+def planned(checked: Checked, names: Mapping[str, Any]) -> Plan:
+    """An expression that is ready to run. Raises: RefusedError if the part that is known beforehand fails; Unsupported."""
+    return Planner(checked).of(checked.node, frozenset(names))
 
-    def __init__(self, names: Mapping[str, Any], variables: Mapping[str, Node]) -> None:
-        self._names, self._variables = names, variables
-        self._known: dict[str, Any] = {}
-        self._steps = 0
 
-    def run(self, node: Node) -> Any:
-        """The value of an expression. Raises: EvaluationError, Unsupported."""
-        self._steps = 0
-        return self._of(node, self._names)
+class Planner:
+    """Makes plans of the nodes of one expression."""
 
-    def _of(self, node: Node, names: Mapping[str, Any]) -> Any:
-        self._steps += 1
-        if self._steps > MOST_STEPS:
-            raise Unsupported("it takes too many steps")
-        return getattr(self, f"_{node[0]}")(node, names)
+    def __init__(self, checked: Checked) -> None:
+        self._overloads = checked.overloads
 
-    def _literal(self, node: Node, _: Mapping[str, Any]) -> Any:
-        return node[2]
+    def of(self, node: Node, scope: frozenset[str]) -> Plan:
+        """The plan of a node that sees these names."""
+        return getattr(self, f"_{node[0]}")(node, scope)  # type: ignore[no-any-return]
 
-    def _name(self, node: Node, names: Mapping[str, Any]) -> Any:
-        return names[node[2]] if node[2] in names else TYPE_VALUES[node[2]]
+    def _literal(self, node: Node, _: frozenset[str]) -> Plan:
+        return constant(node[2])
 
-    def _select(self, node: Node, names: Mapping[str, Any]) -> Any:
+    def _name(self, node: Node, scope: frozenset[str]) -> Plan:
+        name = node[2]
+        return of_attribute(Attribute(of_name(name))) if name in scope else constant(Type(name=name))
+
+    def _select(self, node: Node, scope: frozenset[str]) -> Plan:
         _, _, operand, field, optional, test = node
-        if operand[0] == "name" and operand[2] == "variables" and "variables" in names and names["variables"] is None:
-            if test:
-                return True
-            return Optional(held=(self._variable(field),)) if optional else self._variable(field)
-        held = self._of(operand, names)
-        if isinstance(held, Optional):
-            return _optionally(held, field)
-        if test:
-            return isinstance(held, dict) and has_key(held, field)
-        if optional:
-            return Optional(held=(at(held, field),)) if isinstance(held, dict) and has_key(held, field) else NONE
-        if not isinstance(held, dict) or not has_key(held, field):
-            raise EvaluationError("no such key")
-        return _number(at(held, field))
+        if (operand[0], operand[2], field, test) == ("name", "authorizer", REQUEST_RESOURCE, False) and "authorizer" in scope:
+            return of_attribute(Attribute(of_name("authorizer")))
+        return of_attribute(self._attribute(operand, scope).then(Qualifier(key=field, optional=optional, test=test)))
 
-    def _variable(self, name: str) -> Any:
-        if name not in self._known:
-            try:
-                self._known[name] = self._of(self._variables[name], self._names)
-            except EvaluationError as error:
-                self._known[name] = error
-        found = self._known[name]
-        if isinstance(found, EvaluationError):
-            raise found
-        return found
+    def _index(self, node: Node, scope: frozenset[str]) -> Plan:
+        _, _, operand, key_node, optional = node
+        attribute, key = self._attribute(operand, scope), self.of(key_node, scope)
+        if key.is_constant:
+            if not isinstance(key.value, str | int | float):
+                raise RefusedError("a constant of this type can't be an index")
+            return of_attribute(attribute.then(Qualifier(key=key.value, optional=optional)))
+        step = key.attribute.resolve if key.attribute else key.step
+        return of_attribute(attribute.then(Qualifier(step=step, optional=optional)))
 
-    def _index(self, node: Node, names: Mapping[str, Any]) -> Any:
-        _, _, operand, key, optional = node
-        held = self._of(operand, names)
-        by = self._of(key, names)
-        if isinstance(held, Optional):
-            return _optionally(held, by)
-        found = _element(held, by, strict=not optional)
-        if optional:
-            return NONE if found is ABSENT else Optional(held=(found,))
-        if found is ABSENT:
-            raise EvaluationError("no such key")
-        return found
+    def _attribute(self, node: Node, scope: frozenset[str]) -> Attribute:
+        plan = self.of(node, scope)
+        return plan.attribute or Attribute(plan.step)
 
-    def _list(self, node: Node, names: Mapping[str, Any]) -> list[Any]:
-        found = []
-        for item, optional in node[2]:
-            value = self._of(item, names)
-            if not optional:
-                found.append(value)
-            elif not isinstance(value, Optional):
-                raise no_overload()
-            else:
-                found += value.held
-        return found
+    def _list(self, node: Node, scope: frozenset[str]) -> Plan:
+        plans = [self.of(item, scope) for item, _ in node[2]]
+        if all(plan.is_constant for plan in plans):
+            return constant([plan.value for plan in plans])
+        steps = [(plan.step, optional) for plan, (_, optional) in zip(plans, node[2], strict=True)]
 
-    def _map(self, node: Node, names: Mapping[str, Any]) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
-        for key_node, value_node, optional in node[2]:
-            key, value = self._of(key_node, names), self._of(value_node, names)
-            if optional:
-                if not isinstance(value, Optional):
-                    raise no_overload()
-                if not value.held:
-                    continue
-                value = value.held[0]
-            if not isinstance(key, str | int) or has_key(found, key):
-                raise EvaluationError("a key of this type, or twice")
-            found[keyed(key)] = value
-        return found
+        def step(frame: Frame) -> Any:
+            value = _elements(frame, steps)
+            frame.run.charge(LIST)
+            return value
 
-    def _call(self, node: Node, names: Mapping[str, Any]) -> Any:
+        return Plan(step)
+
+    def _map(self, node: Node, scope: frozenset[str]) -> Plan:
+        plans = [(self.of(key, scope), self.of(value, scope), optional) for key, value, optional in node[2]]
+        steps = [(key.step, value.step, optional) for key, value, optional in plans]
+        if all(key.is_constant and value.is_constant for key, value, _ in plans):
+            return constant(given(_entries(Frame({}, Run()), steps)))
+
+        def step(frame: Frame) -> Any:
+            value = _entries(frame, steps)
+            frame.run.charge(MAP)
+            return value
+
+        return Plan(step)
+
+    def _fold(self, node: Node, scope: frozenset[str]) -> Plan:
+        return Plan(step_of(node, scope, self.of, self._overloads.get(id(node), ())))
+
+    def _call(self, node: Node, scope: frozenset[str]) -> Plan:
         _, _, name, receiver, args = node
+        name, receiver = (function_name(name, receiver), None) if function_name(name, receiver) else (name, receiver)
+        plans = [self.of(each, scope) for each in ((receiver,) if receiver else ()) + args]
         if name in ("&&", "||"):
-            return self._either(name, args, names)
-        if name == "!_":
-            return not _truth(self._of(args[0], names))
+            return Plan(_logic(name, [plan.step for plan in plans]))
         if name == "?:":
-            return self._of(args[1] if _truth(self._of(args[0], names)) else args[2], names)
-        full = namespaced(name, receiver, dict.fromkeys(names))
-        if full:
-            name, receiver = full, None
-        if name in ("orValue", "or") and receiver:
-            return self._or(name, receiver, args[0], names)
-        values = [self._of(each, names) for each in ((receiver,) if receiver else ()) + args]
-        self._steps += sum(len(each) for each in values if isinstance(each, str | list | dict)) // 10
-        try:
-            found = RUN[name](*values)
-        except (TypeError, AttributeError, ValueError, KeyError, IndexError, OverflowError, RecursionError):
-            raise Unsupported(f"{name}() with these values") from None
-        if isinstance(found, str | list) and len(found) > MOST_LETTERS:
-            raise Unsupported("it makes a very long text or list")
-        return found
+            return of_attribute(_conditional(plans))
+        if name in ("or", "orValue"):
+            return Plan(_fallback(name, *(plan.step for plan in plans)))
+        overloads = self._overloads[id(node)]
+        if name == "in" and len(overloads) == 1 and plans[1].is_constant and isinstance(plans[1].value, list):
+            found = _membership(plans[0], plans[1].value)
+            if found:
+                return found
+        return self._function(name, plans, overloads)
 
-    def _either(self, name: str, args: tuple[Node, ...], names: Mapping[str, Any]) -> bool:
-        """&& and ||: the other side decides if one side fails."""
-        decisive, failed = name == "||", None
-        for arg in args:
-            try:
-                if _truth(self._of(arg, names)) == decisive:
-                    return decisive
-            except EvaluationError as error:
-                failed = failed or error
-        if failed:
-            raise failed
-        return not decisive
-
-    def _or(self, name: str, receiver: Node, arg: Node, names: Mapping[str, Any]) -> Any:
-        held = self._of(receiver, names)
-        if not isinstance(held, Optional):
-            raise no_overload()
-        if held.held:
-            return known(held.held[0]) if name == "orValue" else held
-        return self._of(arg, names)
-
-    def _fold(self, node: Node, names: Mapping[str, Any]) -> Any:
-        _, _, macro, operand, variables, args = node
-        held = self._of(operand, names)
-        if macro in ("optMap", "optFlatMap"):
-            return self._opt_map(macro, held, variables[0], args[0], names)
-        if not isinstance(held, list | dict):
-            raise no_overload()
-        rows = _rows(held, len(variables))
-        inner = ({**names, **dict(zip(variables, row, strict=True))} for row in rows)
-        if macro in ("all", "exists"):
-            return self._any(macro, inner, args[0])
-        if macro in ("exists_one", "existsOne"):
-            return sum(_truth(self._of(args[0], each)) for each in inner) == 1
-        if macro == "sortBy":
-            return ordered(held, [self._of(args[0], each) for each in inner], order)
-        return self._made(macro, rows, inner, args)
-
-    def _any(self, macro: str, inner: Iterator[Mapping[str, Any]], arg: Node) -> bool:
-        decisive, failed, found = macro == "exists", None, False
-        for each in inner:
-            try:
-                if _truth(self._of(arg, each)) == decisive:
-                    found = True
-                    break
-            except EvaluationError as error:
-                failed = failed or error
-        if found:
-            return decisive
-        if failed:
-            raise failed
-        return not decisive
-
-    def _made(self, macro: str, rows: list[Any], inner: Iterator[Mapping[str, Any]], args: tuple[Node, ...]) -> Any:
-        """The list or map that a macro makes."""
-        found: Any = {} if macro.startswith("transformMap") else []
-        for row, each in zip(rows, inner, strict=True):
-            if macro == "filter":
-                if _truth(self._of(args[0], each)):
-                    found.append(row[0])
-                continue
-            if len(args) == 2 and not _truth(self._of(args[0], each)):
-                continue
-            value = self._of(args[-1], each)
-            if macro == "transformMap":
-                found[keyed(row[0])] = value
-            elif macro == "transformMapEntry":
-                if not isinstance(value, dict) or any(key in found for key in value):
-                    raise EvaluationError("no map, or a key twice")
-                found.update(value)
-            else:
-                found.append(value)
-        return found
-
-    def _opt_map(self, macro: str, held: Any, variable: str, arg: Node, names: Mapping[str, Any]) -> Optional:
-        if not isinstance(held, Optional):
-            raise no_overload()
-        if not held.held:
-            return NONE
-        found = self._of(arg, {**names, variable: known(held.held[0])})
-        if macro == "optMap":
-            return Optional(held=(found,))
-        if not isinstance(found, Optional):
-            raise no_overload()
-        return found
+    def _function(self, name: str, plans: Sequence[Plan], overloads: tuple[Overload, ...]) -> Plan:
+        run = function(name, overloads)
+        if name in CONVERSIONS and plans[0].is_constant:
+            return constant(given(called(run, [plans[0].value])))
+        if name in PATTERNS and plans[PATTERNS[name]].is_constant:
+            pattern = plans[PATTERNS[name]].value
+            if isinstance(pattern, str):
+                given(called(RUN["matches"], ["", pattern]))
+        return Plan(call_step(name, overloads, [plan.step for plan in plans]))
 
 
-def _number(value: Any) -> Any:
-    """A number of an object: an integer of more than 64 bits is a double."""
-    large = isinstance(value, int) and not isinstance(value, UInt) and not -(2**63) <= value < 2**63
-    return float(value) if large else value
+def _elements(frame: Frame, steps: Sequence[tuple[Step, bool]]) -> Any:
+    found = []
+    for step, optional in steps:
+        value = step(frame)
+        if isinstance(value, BAD):
+            return value
+        if not optional:
+            found.append(value)
+        elif not isinstance(value, Optional):
+            return EvaluationError("cannot initialize optional list element from non-optional value")
+        else:
+            found += value.held
+    return found
 
 
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise no_overload()
-    return value
+def _entries(frame: Frame, steps: Sequence[tuple[Step, Step, bool]]) -> Any:
+    found: dict[Any, Any] = {}
+    for key_step, value_step, optional in steps:
+        key = key_step(frame)
+        if isinstance(key, BAD):
+            return key
+        value = value_step(frame)
+        if isinstance(value, BAD):
+            return value
+        if optional and not isinstance(value, Optional):
+            return EvaluationError("cannot initialize optional entry from non-optional value")
+        _enter(found, key, value, optional=optional)
+    return found
 
 
-def _optionally(held: Optional, by: Any) -> Optional:
-    if not held.held:
-        return NONE
-    found = _element(known(held.held[0]), by, strict=False)
-    return NONE if found is ABSENT else Optional(held=(found,))
+def _enter(found: dict[Any, Any], key: Any, value: Any, *, optional: bool) -> None:
+    if not isinstance(key, str | int):
+        raise Unsupported("a map with such a key")
+    within = keyed(key)
+    if any(isinstance(each, UInt) != isinstance(key, UInt) for each in found if each == within):
+        raise Unsupported("a map with equal keys of different types")
+    if not optional:
+        found[within] = value
+    elif value.held:
+        found[within] = value.held[0]
+    else:
+        found.pop(within, None)
 
 
-def _element(held: Any, by: Any, *, strict: bool) -> Any:
-    """The element of a list or map; ABSENT without one. Raises: EvaluationError."""
-    if isinstance(held, dict):
-        if isinstance(by, str | int | float) and has_key(held, by):
-            return _number(at(held, by))
-        return ABSENT
-    if isinstance(held, list):
-        if isinstance(by, float) and by.is_integer():
-            by = int(by)
-        if not isinstance(by, int) or isinstance(by, bool):
-            raise no_overload()
-        return _number(held[by]) if 0 <= by < len(held) else ABSENT
-    if strict:
-        raise no_overload()
-    return ABSENT
+def _logic(name: str, steps: Sequence[Step]) -> Step:
+    """&& and ||: one side decides, even if the other one fails."""
+    decisive = name == "||"
+
+    def step(frame: Frame) -> Any:
+        failed = unknown = None
+        for each in steps:
+            value = each(frame)
+            if value is decisive:
+                return decisive
+            if value is not (not decisive):
+                if isinstance(value, Unknown):
+                    unknown = unknown or value
+                else:
+                    failed = failed or (value if isinstance(value, EvaluationError) else no_overload())
+        return unknown or failed or not decisive
+
+    return step
 
 
-def _rows(held: Any, count: int) -> list[tuple[Any, ...]]:
-    if isinstance(held, list):
-        return list(enumerate(held)) if count == 2 else [(each,) for each in held]
-    keys = [key[1] if isinstance(key, tuple) else key for key in held]
-    keys.sort(key=str)  # the server goes through maps in an order of chance
-    return [(key, at(held, key)) for key in keys] if count == 2 else [(key,) for key in keys]
+def _conditional(plans: Sequence[Plan]) -> Attribute:
+    condition = plans[0].step
+    yes, no = (plan.attribute.resolve if plan.attribute else plan.step for plan in plans[1:])
+    if any(plan.attribute and plan.attribute.is_optional_test for plan in plans[1:]):
+        raise Unsupported("has() of an optional value behind a condition")
+
+    def root(frame: Frame) -> Any:
+        value = condition(frame)
+        if value is True:
+            return yes(frame)
+        if value is False:
+            return no(frame)
+        return value if isinstance(value, BAD) else no_overload()
+
+    return Attribute(root, units=0)
+
+
+def _fallback(name: str, first: Step, second: Step) -> Step:
+    """orValue() and or(): the second is evaluated only if the first has no value."""
+
+    def step(frame: Frame) -> Any:
+        value = first(frame)
+        if not isinstance(value, Optional):
+            return value if isinstance(value, BAD) else no_overload()
+        if value.held:
+            return value.held[0] if name == "orValue" else value
+        return second(frame)
+
+    return step
+
+
+def _membership(plan: Plan, values: Sequence[Any]) -> Plan | None:
+    """`in` with a list of constants, which costs nothing; None if not all of them are plain values."""
+    if not values:
+        return constant(False)
+    known = constant_set(values)
+    if known is None:
+        return None
+    of = plan.step
+
+    def step(frame: Frame) -> Any:
+        value = of(frame)
+        return value if isinstance(value, BAD) else is_member(known, value)
+
+    return Plan(step)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import pairwise
 
-from krm_fn.policies import kubernetes, lists, named_formats, texts, times
-from krm_fn.policies.arithmetic import LEAST, MOST, divided, integer, minus, modulus, negated, plus, same_kind, unsigned
+from krm_fn.policies import addresses, amounts, lists, named_formats, texts, times, urls
+from krm_fn.policies.arithmetic import LEAST, MOST, divided, integer, minus, modulus, negated, order, plus, unsigned
 from krm_fn.policies.arithmetic import times as product
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.formatting import formatted
-from krm_fn.policies.values import NONE, Opaque, Optional, Type, UInt, contains, has_key, is_number, known, same, type_name
+from krm_fn.policies.values import NONE, Opaque, Optional, Type, UInt, contains, has_key, is_number, same, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,32 +22,27 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def order(one: Any, other: Any) -> int:
-    """-1, 0 or 1; None is no order, as of NaN. Raises: EvaluationError for values that have none."""
-    if is_number(one) and is_number(other):
-        if math.isnan(one) or math.isnan(other):
-            raise Unsupported("a comparison of NaN")
-    else:
-        kind = same_kind(one, other)
-        if kind in ("timestamp", "duration"):
-            one, other = one.key, other.key
-        elif kind == "string":
-            one, other = one.encode(), other.encode()
-        elif kind != "bool":
-            raise no_overload()
-    return int(one > other) - int(one < other)
+LARGEST_NUMBER = 4_000  # digits that Python reads
+
+
+def _not(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise no_overload()
+    return not value
 
 
 def _in(value: Any, held: Any) -> bool:
     if isinstance(held, list):
         return contains(held, value)
     if isinstance(held, dict):
+        if isinstance(value, bytes):
+            raise Unsupported("bytes as the key of a map")
         return has_key(held, value)
     raise no_overload()
 
 
 def _size(value: Any) -> int:
-    if not isinstance(value, str | list | dict):
+    if not isinstance(value, str | bytes | list | dict):
         raise no_overload()
     return len(value)
 
@@ -64,11 +58,13 @@ def _int(value: Any) -> int:
                 raise EvaluationError("integer overflow")
             return int(value)
         case "string":
-            if not re.fullmatch(r"[-+]?[0-9]+", value):
+            if len(value) > LARGEST_NUMBER or not re.fullmatch(r"[-+]?[0-9]+", value):
                 raise EvaluationError("conversion")
             return integer(int(value))
         case "timestamp":
             return int(value.key // 10**9)
+        case "duration":
+            return int(value.key)
     raise no_overload()
 
 
@@ -83,7 +79,7 @@ def _uint(value: Any) -> UInt:
                 raise EvaluationError("unsigned integer overflow")
             return UInt(int(value))
         case "string":
-            if not re.fullmatch(r"[0-9]+", value):
+            if len(value) > LARGEST_NUMBER or not re.fullmatch(r"[0-9]+", value):
                 raise EvaluationError("conversion")
             return unsigned(int(value))
     raise no_overload()
@@ -98,8 +94,10 @@ def _double(value: Any) -> float:
             if math.isinf(found):
                 raise EvaluationError("conversion")
             return found
-        if re.fullmatch(r"[-+]?(inf|infinity|nan|0[xX].*|.*_.*)", value, re.IGNORECASE):
-            raise Unsupported("a number in a rare form")
+        if re.fullmatch(r"[-+]?inf(?:inity)?|nan", value, re.IGNORECASE):
+            return float(value)
+        if re.fullmatch(r"[-+]?(?:0[xX].*|[0-9._eE+-]*_[0-9._eE+-]*)", value):
+            raise Unsupported("a number with underscores or of base 16")
         raise EvaluationError("conversion")
     raise no_overload()
 
@@ -131,37 +129,34 @@ def _string(value: Any) -> str:  # noqa: PLR0911  one answer for each type
         case "duration":
             return times.duration_text(value)
         case "ip" | "cidr":
-            return kubernetes.text(value)
+            return addresses.text(value)
+        case "bytes":
+            return _decoded(value)
     raise no_overload()
+
+
+def _decoded(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise EvaluationError("invalid UTF-8 in bytes, cannot convert to string") from None
+
+
+def _bytes(value: Any) -> bytes:
+    if not isinstance(value, str | bytes):
+        raise no_overload()
+    return value.encode() if isinstance(value, str) else value
 
 
 def _type(value: Any) -> Type:
     return Type(name=type_name(value))
 
 
-def _zero(value: Any) -> bool:
-    if isinstance(value, Opaque | Optional | Type):
-        raise Unsupported("optional.ofNonZeroValue() of this type")
-    return value is None or value is False or (not isinstance(value, bool) and not value)
-
-
-def _listed(*values: Any) -> None:
-    if not all(isinstance(value, list) for value in values):
-        raise no_overload()
-
-
-def _subset(one: Any, other: Any) -> bool:
-    _listed(one, other)
-    return all(contains(one, value) for value in other)
-
-
-def _equivalent(one: Any, other: Any) -> bool:
-    return _subset(one, other) and _subset(other, one)
-
-
-def _intersects(one: Any, other: Any) -> bool:
-    _listed(one, other)
-    return any(contains(one, value) for value in other)
+def _is_zero(value: Any) -> bool:
+    """True for the value of a type that counts as none."""
+    if isinstance(value, Opaque):
+        return (value.kind, value.key) in {("duration", 0), ("timestamp", times.ZERO)}
+    return not isinstance(value, Optional | Type) and not value
 
 
 def _has_value(value: Any) -> bool:
@@ -177,14 +172,14 @@ def _optional(value: Any) -> Optional:
 def _value(value: Any) -> Any:
     if not _optional(value).held:
         raise EvaluationError("optional.none() dereference")
-    return known(value.held[0])
+    return value.held[0]
 
 
 def _index_of(held: Any, *rest: Any) -> int:
     if isinstance(held, list):
         if len(rest) > 1:
             raise no_overload()
-        return next((number for number, each in enumerate(held) if same(each, rest[0])), -1)
+        return next((number for number, each in enumerate(held) if contains((each,), rest[0])), -1)
     return texts.index_of(held, *rest)
 
 
@@ -192,52 +187,30 @@ def _last_index_of(held: Any, *rest: Any) -> int:
     if isinstance(held, list):
         if len(rest) > 1:
             raise no_overload()
-        return next((number for number in reversed(range(len(held))) if same(held[number], rest[0])), -1)
+        return next((number for number in reversed(range(len(held))) if contains((held[number],), rest[0])), -1)
     return texts.last_index_of(held, *rest)
-
-
-def _sorted(held: Any) -> bool:
-    _listed(held)
-    return all(order(one, other) <= 0 for one, other in pairwise(held))
-
-
-def _sum(held: Any) -> Any:
-    _listed(held)
-    if not held:
-        raise Unsupported("the sum of an empty list")
-    total = held[0]
-    for each in held[1:]:
-        total = plus(total, each)
-    if type_name(total) not in ("int", "uint", "double", "duration"):
-        raise no_overload()
-    return total
-
-
-def _extreme(sign: int) -> Callable[[Any], Any]:
-    def of(held: Any) -> Any:
-        _listed(held)
-        if not held:
-            raise EvaluationError("the list is empty")
-        found = held[0]
-        order(found, found)
-        for each in held[1:]:
-            found = each if order(each, found) * sign > 0 else found
-        return found
-
-    return of
 
 
 def _compared(name: str) -> Callable[[Any, Any], Any]:
     def of(one: Any, other: Any) -> Any:
         if type_name(one) not in ("quantity", "semver") or type_name(one) != type_name(other):
             raise no_overload()
-        sign = (one.key > other.key) - (one.key < other.key)
+        apart = amounts.compared(one, other) if one.kind == "quantity" else (one.key > other.key) - (one.key < other.key)
+        sign = int(apart > 0) - int(apart < 0)
         return sign if name == "compareTo" else sign < 0 if name == "isLessThan" else sign > 0
 
     return of
 
 
+def _never(*_: Any) -> Any:
+    """A function of the authorizer, whose values are known to the cluster only."""
+    raise no_overload()
+
+
+AUTHORIZER: tuple[str, ...] = ("path", "group", "serviceAccount", "resource", "subresource", "namespace", "name", "check")
+AUTHORIZER += ("fieldSelector", "labelSelector", "allowed", "reason", "error", "errored")
 RUN: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(AUTHORIZER, _never),
     "+": plus,
     "-": minus,
     "*": product,
@@ -245,7 +218,7 @@ RUN: dict[str, Callable[..., Any]] = {
     "%": modulus,
     "-_": negated,
     "==": same,
-    "!=": lambda one, other: not same(one, other),
+    "!=": lambda one, other: not contains((other,), one),
     "<": lambda one, other: order(one, other) < 0,
     "<=": lambda one, other: order(one, other) <= 0,
     ">": lambda one, other: order(one, other) > 0,
@@ -261,17 +234,12 @@ RUN: dict[str, Callable[..., Any]] = {
     "dyn": lambda value: value,
     "timestamp": times.timestamp,
     "duration": times.duration,
+    "bytes": _bytes,
+    "!_": _not,
     "indexOf": _index_of,
     "lastIndexOf": _last_index_of,
-    "isSorted": _sorted,
-    "sum": _sum,
-    "min": _extreme(-1),
-    "max": _extreme(1),
-    "sets.contains": _subset,
-    "sets.equivalent": _equivalent,
-    "sets.intersects": _intersects,
     "optional.of": lambda value: Optional(held=(value,)),
-    "optional.ofNonZeroValue": lambda value: NONE if _zero(value) else Optional(held=(value,)),
+    "optional.ofNonZeroValue": lambda value: NONE if _is_zero(value) else Optional(held=(value,)),
     "optional.none": lambda: NONE,
     "hasValue": _has_value,
     "value": _value,
@@ -279,10 +247,11 @@ RUN: dict[str, Callable[..., Any]] = {
     "isLessThan": _compared("isLessThan"),
     "isGreaterThan": _compared("isGreaterThan"),
     "format": formatted,
-    "sort": lambda value: lists.ordered(value, value if isinstance(value, list) else [], order),
     **texts.RUN,
     **lists.RUN,
     **named_formats.RUN,
     **times.RUN,
-    **kubernetes.RUN,
+    **amounts.RUN,
+    **addresses.RUN,
+    **urls.RUN,
 }

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from functools import cmp_to_key
+from itertools import pairwise
 
+from krm_fn.policies.arithmetic import order, plus
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
-from krm_fn.policies.values import NONE, Optional, contains, type_name
+from krm_fn.policies.times import of_duration
+from krm_fn.policies.values import NO_ORDER, NONE, Optional, UInt, Unordered, contains, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-MOST = 10_000  # elements of a range
+MOST = 1_000_000  # elements of a range
+MOST_COMPARED = 4_000_000  # pairs of elements
+STABLE = 12  # elements of a list that Go's sort leaves in their order if their keys are equal
+COMPARABLE = frozenset(("bool", "int", "uint", "double", "string", "bytes", "duration", "timestamp"))
+ZEROS: dict[str, Any] = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": of_duration(0)}
 
 
 def _held(value: Any) -> list[Any]:
@@ -35,10 +42,38 @@ def _range(count: Any) -> list[int]:
 
 
 def _distinct(value: Any) -> list[Any]:
+    held = _held(value)
+    if all(isinstance(each, str) for each in held):
+        return list(dict.fromkeys(held))
     found: list[Any] = []
-    for each in _held(value):
+    for each in held:
         if not contains(found, each):
             found.append(each)
+        if len(found) * len(held) > MOST_COMPARED:
+            raise Unsupported("many elements to compare with one another")
+    return found
+
+
+def _subset(one: Any, other: Any) -> bool:
+    held, others = _held(one), _held(other)
+    if len(held) * len(others) > MOST_COMPARED:
+        raise Unsupported("many elements to compare with one another")
+    return all(contains(held, value) for value in others)
+
+
+def _intersects(one: Any, other: Any) -> bool:
+    held, others = _held(one), _held(other)
+    if len(held) * len(others) > MOST_COMPARED:
+        raise Unsupported("many elements to compare with one another")
+    return any(contains(others, value) for value in held)
+
+
+def _unwrapped(value: Any) -> list[Any]:
+    found: list[Any] = []
+    for each in _held(value):
+        if not isinstance(each, Optional):
+            raise EvaluationError("a value that is not optional")
+        found += each.held
     return found
 
 
@@ -62,15 +97,68 @@ def _slice(value: Any, start: Any, end: Any) -> list[Any]:
     return held[start:end]
 
 
-def ordered(value: Any, keys: list[Any], order: Callable[[Any, Any], int]) -> list[Any]:
+def sorted_by_keys(value: Any, keys: Any) -> list[Any]:
     """The elements of a list in the order of their keys, which have one type. Raises: EvaluationError."""
     held = _held(value)
-    if any(type_name(key) != type_name(keys[0]) for key in keys):
-        raise EvaluationError("keys of different types")
-    if keys:
-        order(keys[0], keys[0])
+    if not keys:
+        return held
+    kind = type_name(keys[0])
+    if kind not in COMPARABLE:
+        raise EvaluationError("list elements must be comparable")
+    if any(type_name(key) != kind for key in keys):
+        raise EvaluationError("list elements must have the same type")
     by = cmp_to_key(order)
-    return [each for _, each in sorted(zip(keys, held, strict=True), key=lambda pair: by(pair[0]))]
+    found = sorted(zip(keys, held, strict=True), key=lambda pair: by(pair[0]))
+    may_differ = isinstance(held, Unordered) or len(held) > STABLE
+    if may_differ and held is not keys and any(order(one, other) == 0 for (one, _), (other, _) in pairwise(found)):
+        raise Unsupported("a list in the order of keys of which some are equal")
+    return [each for _, each in found]
+
+
+def _is_sorted(value: Any) -> bool:
+    return not any(_compared(one, other) == 1 for one, other in pairwise(_comparable(value)))
+
+
+def _comparable(value: Any) -> list[Any]:
+    """A list whose elements have an order. Raises: EvaluationError."""
+    held = _held(value)
+    if any(type_name(each) not in COMPARABLE for each in held):
+        raise no_overload()
+    return held
+
+
+def _compared(one: Any, other: Any) -> int | None:
+    """The order of two elements; None if there is none."""
+    try:
+        return order(one, other)
+    except EvaluationError:
+        return None
+
+
+def _extreme(name: str, sign: int) -> Callable[[Any], Any]:
+    def of(value: Any) -> Any:
+        held = _comparable(value)
+        if not held:
+            raise EvaluationError(f"{name} called on empty list")
+        found = held[0]
+        for each in held[1:]:
+            found = each if _compared(found, each) == sign else found
+        return found
+
+    return of
+
+
+def _sum(value: Any) -> Any:
+    held = _held(value)
+    kind = type_name(held[0]) if held else "int"
+    if kind not in ZEROS:
+        raise no_overload()
+    if kind == "double" and isinstance(held, Unordered):
+        raise Unsupported(NO_ORDER)
+    total = ZEROS[kind]
+    for each in held:
+        total = plus(total, each)
+    return total
 
 
 def _end(place: int) -> Callable[[Any], Optional]:
@@ -89,4 +177,14 @@ RUN: dict[str, Callable[..., Any]] = {
     "reverse": lambda value: _held(value)[::-1],
     "first": _end(0),
     "last": _end(-1),
+    "sort": lambda value: sorted_by_keys(value, value),
+    "isSorted": _is_sorted,
+    "sum": _sum,
+    "min": _extreme("min", 1),
+    "max": _extreme("max", -1),
+    "sets.contains": _subset,
+    "sets.equivalent": lambda one, other: _subset(one, other) and _subset(other, one),
+    "sets.intersects": _intersects,
+    "optional.unwrap": _unwrapped,
+    "unwrapOpt": _unwrapped,
 }

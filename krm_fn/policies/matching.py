@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
 
 EVERY = "*"
-OPERATION = "CREATE"
+CREATE, UPDATE = "CREATE", "UPDATE"
 VERSIONS = {CORE: ("v1", "v1alpha3"), POOL: ("v1beta1", "v1alpha1"), INSTANCETYPE: ("v1beta1",)}
 CLUSTER_WIDE = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
 KINDS = {
@@ -46,6 +46,15 @@ class Resource(Value):
     namespaced: bool
 
 
+class Request(Value):
+    """A request to the API server: the object, what it replaces (None for CREATE), and the resource that it names."""
+
+    obj: Object
+    resource: Resource
+    operation: str = CREATE
+    old: Object | None = None
+
+
 class Cluster(Value):
     """The namespaces that are known, by name: all of the bundle. `whole`: there are no others."""
 
@@ -66,27 +75,27 @@ def resource_of(obj: Object) -> Resource | None:
     return Resource(group=group, version=version, plural=f"{kind.lower()}s", kind=kind, namespaced=kind not in CLUSTER_WIDE)
 
 
-def matched(
-    given: Object, obj: Object, resource: Resource, cluster: Cluster, *, without_rules: bool = False
-) -> Resource | None:
-    """The resource under which constraints match an object; None if they do not.
+def matched(given: Object, asked: Request, cluster: Cluster, *, without_rules: bool = False) -> Resource | None:
+    """The resource under which constraints match a request; None if they do not.
 
     Raises: Unsupported if that depends on a namespace that is not in the bundle.
     """
+    obj, resource = asked.obj, asked.resource
     if not _in_namespace(as_map(given.get("namespaceSelector")), obj, resource, cluster):
         return None
-    if not selects(as_map(given.get("objectSelector")), labels_of(obj)):
+    selector = as_map(given.get("objectSelector"))
+    if not any(selects(selector, labels_of(each)) for each in (obj, asked.old) if each is not None):
         return None
     same_kind = [resource]
     if given.get("matchPolicy", "Equivalent") == "Equivalent":
         same_kind += [resource.but(version=each) for each in VERSIONS[resource.group] if each != resource.version]
     excluded = list(map(as_map, as_list(given.get("excludeResourceRules"))))
-    if any(_is_named(rule, each, obj) for each in same_kind for rule in excluded):
+    if any(_is_named(rule, each, asked) for each in same_kind for rule in excluded):
         return None
     rules = list(map(as_map, as_list(given.get("resourceRules"))))
     if not rules:
         return resource if without_rules else None
-    return next((each for each in same_kind if any(_is_named(rule, each, obj) for rule in rules)), None)
+    return next((each for each in same_kind if any(_is_named(rule, each, asked) for rule in rules)), None)
 
 
 def _in_namespace(selector: Object, obj: Object, resource: Resource, cluster: Cluster) -> bool:
@@ -98,17 +107,17 @@ def _in_namespace(selector: Object, obj: Object, resource: Resource, cluster: Cl
     return selects(selector, labels_of(cluster.namespaces[name]))
 
 
-def _is_named(rule: Object, resource: Resource, obj: Object) -> bool:
-    """True if a rule names a resource."""
+def _is_named(rule: Object, resource: Resource, asked: Request) -> bool:
+    """True if a rule names a resource and the operation on it."""
     scope = rule.get("scope", EVERY)
     if scope not in (EVERY, "Namespaced" if resource.namespaced else "Cluster"):
         return False
     names = as_list(rule.get("resourceNames"))
-    if names and name_of(obj) not in names:
+    if names and name_of(asked.obj) not in names:
         return False
     plurals = as_list(rule.get("resources"))
     return (
-        _has(rule, "operations", OPERATION)
+        _has(rule, "operations", asked.operation)
         and _has(rule, "apiGroups", resource.group)
         and _has(rule, "apiVersions", resource.version)
         and not {resource.plural, f"{resource.plural}/*", EVERY, "*/*"}.isdisjoint(map(str, plurals))

@@ -1,157 +1,235 @@
-"""The types that the functions of CEL take and give.
+"""The types that the functions of CEL take and give, as the API server declares them.
 
-A row is: whether it is a method, the types of receiver and arguments, and that of the answer; one letter is any type.
+In the table, a line is a function and its overloads. `list(A).first optional(A)` is a method, `size(string) int` is not.
+One capital letter is any type.
+
+upstream: github.com/google/cel-go/common/stdlib/standard.go, cel/library.go, ext/; k8s.io/apiserver/pkg/cel/library
 """
 
 from __future__ import annotations
 
-from krm_fn.policies import named_formats
+import re
+
+from krm_fn.policies.named_formats import NAMES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    Signature = tuple[bool, tuple[Any, ...], Any]
+    Kind = Any
 
-LIST, MAP, OPTIONAL = ("list", "A"), ("map", "A", "B"), ("optional", "A")
-TEXTS = ("list", "string")
-ARITHMETIC = tuple((False, (kind, kind), kind) for kind in ("int", "uint", "double"))
-SIGNATURES: dict[str, tuple[Signature, ...]] = {
-    "&&": ((False, ("bool", "bool"), "bool"),),
-    "||": ((False, ("bool", "bool"), "bool"),),
-    "!_": ((False, ("bool",), "bool"),),
-    "-_": ((False, ("int",), "int"), (False, ("double",), "double")),
-    "+": (
-        *ARITHMETIC,
-        (False, ("string", "string"), "string"),
-        (False, (LIST, LIST), LIST),
-        (False, ("timestamp", "duration"), "timestamp"),
-        (False, ("duration", "timestamp"), "timestamp"),
-        (False, ("duration", "duration"), "duration"),
-    ),
-    "-": (
-        *ARITHMETIC,
-        (False, ("timestamp", "timestamp"), "duration"),
-        (False, ("timestamp", "duration"), "timestamp"),
-        (False, ("duration", "duration"), "duration"),
-    ),
-    "*": ARITHMETIC,
-    "/": ARITHMETIC,
-    "%": ARITHMETIC[:2],
-    "in": ((False, ("A", LIST), "bool"), (False, ("A", MAP), "bool")),
-    "size": tuple((method, (kind,), "int") for method in (False, True) for kind in ("string", LIST, MAP)),
-    "type": ((False, ("A",), "type"),),
-    "int": tuple((False, (kind,), "int") for kind in ("int", "uint", "double", "string", "timestamp")),
-    "uint": tuple((False, (kind,), "uint") for kind in ("uint", "int", "double", "string")),
-    "double": tuple((False, (kind,), "double") for kind in ("double", "int", "uint", "string")),
-    "bool": tuple((False, (kind,), "bool") for kind in ("bool", "string")),
-    "string": tuple(
-        (False, (kind,), "string")
-        for kind in ("string", "bool", "int", "uint", "double", "timestamp", "duration", "ip", "cidr")
-    ),
-    "timestamp": tuple((False, (kind,), "timestamp") for kind in ("timestamp", "string", "int")),
-    "duration": tuple((False, (kind,), "duration") for kind in ("duration", "string")),
-    "startsWith": ((True, ("string", "string"), "bool"),),
-    "endsWith": ((True, ("string", "string"), "bool"),),
-    "contains": ((True, ("string", "string"), "bool"),),
-    "matches": ((True, ("string", "string"), "bool"), (False, ("string", "string"), "bool")),
-    "charAt": ((True, ("string", "int"), "string"),),
-    "indexOf": (
-        (True, ("string", "string"), "int"),
-        (True, ("string", "string", "int"), "int"),
-        (True, (LIST, "A"), "int"),
-    ),
-    "lastIndexOf": (
-        (True, ("string", "string"), "int"),
-        (True, ("string", "string", "int"), "int"),
-        (True, (LIST, "A"), "int"),
-    ),
-    "lowerAscii": ((True, ("string",), "string"),),
-    "upperAscii": ((True, ("string",), "string"),),
-    "trim": ((True, ("string",), "string"),),
-    "replace": ((True, ("string", "string", "string"), "string"), (True, ("string", "string", "string", "int"), "string")),
-    "split": ((True, ("string", "string"), TEXTS), (True, ("string", "string", "int"), TEXTS)),
-    "substring": ((True, ("string", "int"), "string"), (True, ("string", "int", "int"), "string")),
-    "join": ((True, (TEXTS,), "string"), (True, (TEXTS, "string"), "string")),
-    "format": ((True, ("string", LIST), "string"),),
-    "strings.quote": ((False, ("string",), "string"),),
-    "validate": ((True, ("format", "string"), ("optional", TEXTS)),),
-    "format.named": ((False, ("string",), ("optional", "format")),),
-    **{f"format.{name}": ((False, (), "format"),) for name in named_formats.NAMES},
-    "lists.range": ((False, ("int",), ("list", "int")),),
-    "distinct": ((True, (LIST,), LIST),),
-    "reverse": ((True, (LIST,), LIST),),
-    "slice": ((True, (LIST, "int", "int"), LIST),),
-    "first": ((True, (LIST,), OPTIONAL),),
-    "last": ((True, (LIST,), OPTIONAL),),
-    "flatten": (
-        (True, (("list", LIST),), LIST),
-        (True, (("list", "dyn"),), ("list", "dyn")),
-        (True, (("list", "dyn"), "int"), ("list", "dyn")),
-    ),
-    "sort": tuple(
-        (True, (("list", kind),), ("list", kind))
-        for kind in ("int", "uint", "double", "bool", "string", "timestamp", "duration")
-    ),
-    "find": ((True, ("string", "string"), "string"),),
-    "findAll": ((True, ("string", "string"), TEXTS), (True, ("string", "string", "int"), TEXTS)),
-    "isSorted": tuple(
-        (True, (("list", kind),), "bool") for kind in ("int", "uint", "double", "bool", "string", "timestamp", "duration")
-    ),
-    "sum": tuple((True, (("list", kind),), kind) for kind in ("int", "uint", "double", "duration")),
-    **{
-        name: tuple(
-            (True, (("list", kind),), kind) for kind in ("int", "uint", "double", "bool", "string", "timestamp", "duration")
-        )
-        for name in ("min", "max")
-    },
-    **dict.fromkeys(("sets.contains", "sets.equivalent", "sets.intersects"), ((False, (LIST, LIST), "bool"),)),
-    "optional.of": ((False, ("A",), OPTIONAL),),
-    "optional.ofNonZeroValue": ((False, ("A",), OPTIONAL),),
-    "optional.none": ((False, (), ("optional", "A")),),
-    "hasValue": ((True, (OPTIONAL,), "bool"),),
-    "value": ((True, (OPTIONAL,), "A"),),
-    "orValue": ((True, (OPTIONAL, "A"), "A"),),
-    "or": ((True, (OPTIONAL, OPTIONAL), OPTIONAL),),
-    "quantity": ((False, ("string",), "quantity"),),
-    "isQuantity": ((False, ("string",), "bool"),),
-    "isInteger": ((True, ("quantity",), "bool"),),
-    "asInteger": ((True, ("quantity",), "int"),),
-    "asApproximateFloat": ((True, ("quantity",), "double"),),
-    "sign": ((False, ("quantity",), "int"),),
-    "add": ((True, ("quantity", "quantity"), "quantity"), (True, ("quantity", "int"), "quantity")),
-    "sub": ((True, ("quantity", "quantity"), "quantity"), (True, ("quantity", "int"), "quantity")),
-    "compareTo": ((True, ("quantity", "quantity"), "int"), (True, ("semver", "semver"), "int")),
-    "isLessThan": ((True, ("quantity", "quantity"), "bool"), (True, ("semver", "semver"), "bool")),
-    "isGreaterThan": ((True, ("quantity", "quantity"), "bool"), (True, ("semver", "semver"), "bool")),
-    "ip": ((False, ("string",), "ip"), (True, ("cidr",), "ip")),
-    "isIP": ((False, ("string",), "bool"),),
-    "ip.isCanonical": ((False, ("string",), "bool"),),
-    "family": ((True, ("ip",), "int"),),
-    **dict.fromkeys(
-        ("isUnspecified", "isLoopback", "isLinkLocalMulticast", "isLinkLocalUnicast", "isGlobalUnicast"),
-        ((True, ("ip",), "bool"),),
-    ),
-    "cidr": ((False, ("string",), "cidr"),),
-    "isCIDR": ((False, ("string",), "bool"),),
-    "containsIP": ((True, ("cidr", "string"), "bool"), (True, ("cidr", "ip"), "bool")),
-    "containsCIDR": ((True, ("cidr", "string"), "bool"), (True, ("cidr", "cidr"), "bool")),
-    "masked": ((True, ("cidr",), "cidr"),),
-    "prefixLength": ((True, ("cidr",), "int"),),
-    "semver": ((False, ("string",), "semver"), (False, ("string", "bool"), "semver")),
-    "isSemver": ((False, ("string",), "bool"), (False, ("string", "bool"), "bool")),
-    **dict.fromkeys(("major", "minor", "patch"), ((True, ("semver",), "int"),)),
-    **dict.fromkeys(
-        ("getFullYear", "getMonth", "getDate", "getDayOfMonth", "getDayOfWeek", "getDayOfYear"),
-        ((True, ("timestamp",), "int"), (True, ("timestamp", "string"), "int")),
-    ),
-    **dict.fromkeys(
-        ("getHours", "getMinutes", "getSeconds", "getMilliseconds"),
-        ((True, ("timestamp",), "int"), (True, ("timestamp", "string"), "int"), (True, ("duration",), "int")),
-    ),
+
+class Overload(tuple):  # type: ignore[type-arg]
+    """An overload: whether it is a method, the types of receiver and arguments, the type of the answer."""
+
+    __slots__ = ()
+
+    @property
+    def is_method(self) -> bool:
+        return bool(self[0])
+
+    @property
+    def takes(self) -> tuple[Kind, ...]:
+        return self[1]  # type: ignore[no-any-return]
+
+    @property
+    def gives(self) -> Kind:
+        return self[2]
+
+
+NUMBERS = ("int", "uint", "double")
+ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+PATTERN = re.compile(r"[\w.]+|\S")
+TABLE = """
+!_: (bool) bool
+-_: (int) int | (double) double
+&&: (bool, bool) bool
+||: (bool, bool) bool
+?:: (bool, A, A) A
+==: (A, A) bool
+!=: (A, A) bool
++: (bytes, bytes) bytes | (double, double) double | (duration, duration) duration | (duration, timestamp) timestamp
+ | (timestamp, duration) timestamp | (int, int) int | (list(A), list(A)) list(A) | (string, string) string | (uint, uint) uint
+-: (double, double) double | (duration, duration) duration | (int, int) int | (timestamp, duration) timestamp
+ | (timestamp, timestamp) duration | (uint, uint) uint
+*: (double, double) double | (int, int) int | (uint, uint) uint
+/: (double, double) double | (int, int) int | (uint, uint) uint
+%: (int, int) int | (uint, uint) uint
+[]: (list(A), int) A | (map(A, B), A) B | (optional(list(A)), int) optional(A) | (optional(map(A, B)), A) optional(B)
+[?]: (list(A), int) optional(A) | (optional(list(A)), int) optional(A) | (map(A, B), A) optional(B)
+ | (optional(map(A, B)), A) optional(B)
+in: (A, list(A)) bool | (A, map(A, B)) bool
+size: (bytes) int | bytes.() int | (list(A)) int | list(A).() int | (map(A, B)) int | map(A, B).() int | (string) int
+ | string.() int
+type: (A) type(A)
+dyn: (A) dyn
+int: (int) int | (double) int | (duration) int | (string) int | (timestamp) int | (uint) int
+uint: (uint) uint | (double) uint | (int) uint | (string) uint
+double: (double) double | (int) double | (string) double | (uint) double
+bool: (bool) bool | (string) bool
+bytes: (bytes) bytes | (string) bytes
+string: (string) string | (bool) string | (bytes) string | (double) string | (duration) string | (int) string
+ | (timestamp) string | (uint) string | (ip) string | (cidr) string
+duration: (duration) duration | (string) duration
+timestamp: (timestamp) timestamp | (int) timestamp | (string) timestamp
+contains: string.(string) bool
+endsWith: string.(string) bool
+startsWith: string.(string) bool
+matches: (string, string) bool | string.(string) bool
+charAt: string.(int) string
+indexOf: string.(string) int | string.(string, int) int | list(A).(A) int
+lastIndexOf: string.(string) int | string.(string, int) int | list(A).(A) int
+lowerAscii: string.() string
+upperAscii: string.() string
+trim: string.() string
+replace: string.(string, string) string | string.(string, string, int) string
+split: string.(string) list(string) | string.(string, int) list(string)
+substring: string.(int) string | string.(int, int) string
+join: list(string).() string | list(string).(string) string
+format: string.(list(dyn)) string
+strings.quote: (string) string
+lists.range: (int) list(int)
+slice: list(A).(int, int) list(A)
+flatten: list(list(A)).() list(A) | list(dyn).(int) list(dyn)
+distinct: list(A).() list(A)
+reverse: list(A).() list(A)
+first: list(A).() optional(A)
+last: list(A).() optional(A)
+find: string.(string) string
+findAll: string.(string) list(string) | string.(string, int) list(string)
+sets.contains: (list(A), list(A)) bool
+sets.equivalent: (list(A), list(A)) bool
+sets.intersects: (list(A), list(A)) bool
+optional.of: (A) optional(A)
+optional.ofNonZeroValue: (A) optional(A)
+optional.none: () optional(A)
+optional.unwrap: (list(optional(A))) list(A)
+unwrapOpt: list(optional(A)).() list(A)
+hasValue: optional(A).() bool
+value: optional(A).() A
+orValue: optional(A).(A) A
+or: optional(A).(optional(A)) optional(A)
+@mapInsert: (map(A, B), A, B) map(A, B) | (map(A, B), map(A, B)) map(A, B)
+quantity: (string) quantity
+isQuantity: (string) bool
+isInteger: quantity.() bool
+asInteger: quantity.() int
+asApproximateFloat: quantity.() double
+sign: (quantity) int
+add: quantity.(quantity) quantity | quantity.(int) quantity
+sub: quantity.(quantity) quantity | quantity.(int) quantity
+compareTo: quantity.(quantity) int | semver.(semver) int
+isLessThan: quantity.(quantity) bool | semver.(semver) bool
+isGreaterThan: quantity.(quantity) bool | semver.(semver) bool
+url: (string) url
+isURL: (string) bool
+getScheme: url.() string
+getHost: url.() string
+getHostname: url.() string
+getPort: url.() string
+getEscapedPath: url.() string
+getQuery: url.() map(string, list(string))
+ip: (string) ip | cidr.() ip
+isIP: (string) bool
+ip.isCanonical: (string) bool
+family: ip.() int
+isUnspecified: ip.() bool
+isLoopback: ip.() bool
+isLinkLocalMulticast: ip.() bool
+isLinkLocalUnicast: ip.() bool
+isGlobalUnicast: ip.() bool
+cidr: (string) cidr
+isCIDR: (string) bool
+containsIP: cidr.(string) bool | cidr.(ip) bool
+containsCIDR: cidr.(string) bool | cidr.(cidr) bool
+masked: cidr.() cidr
+prefixLength: cidr.() int
+semver: (string) semver | (string, bool) semver
+isSemver: (string) bool | (string, bool) bool
+major: semver.() int
+minor: semver.() int
+patch: semver.() int
+validate: format.(string) optional(list(string))
+format.named: (string) optional(format)
+path: authorizer.(string) pathCheck
+group: authorizer.(string) groupCheck
+serviceAccount: authorizer.(string, string) authorizer
+resource: groupCheck.(string) resourceCheck
+subresource: resourceCheck.(string) resourceCheck
+namespace: resourceCheck.(string) resourceCheck
+name: resourceCheck.(string) resourceCheck
+fieldSelector: resourceCheck.(string) resourceCheck
+labelSelector: resourceCheck.(string) resourceCheck
+check: pathCheck.(string) decision | resourceCheck.(string) decision
+allowed: decision.() bool
+reason: decision.() string
+error: decision.() string
+errored: decision.() bool
+"""
+
+
+def _read() -> dict[str, tuple[Overload, ...]]:
+    lines = TABLE.replace("\n |", " |").strip().splitlines()
+    return {name: tuple(_overloads(rows)) for name, rows in (line.rsplit(": ", 1) for line in lines)}
+
+
+def _overloads(rows: str) -> Iterator[Overload]:
+    for row in rows.split(" | "):
+        tokens = PATTERN.findall(row.replace(".(", " . ("))
+        receiver = [] if tokens[0] == "(" else [_kind(tokens)]
+        if receiver:
+            tokens.pop(0)
+        yield Overload((bool(receiver), (*receiver, *_kinds(tokens)), _kind(tokens)))
+
+
+def _kinds(tokens: list[str]) -> Iterator[Kind]:
+    """The types between brackets."""
+    tokens.pop(0)
+    while tokens[0] != ")":
+        if tokens[0] == ",":
+            tokens.pop(0)
+        yield _kind(tokens)
+    tokens.pop(0)
+
+
+def _kind(tokens: list[str]) -> Kind:
+    word = tokens.pop(0)
+    shape = tokens[0] == "(" if tokens else False
+    return (word, *_kinds(tokens)) if shape and word in ("list", "map", "optional", "type") else word
+
+
+def _listed(give: str, kinds: tuple[str, ...]) -> tuple[Overload, ...]:
+    """The overloads of a method of lists, by the type of their elements; what it gives has it in place of `T`."""
+    gives = {kind: kind if give == "T" else ("list", kind) if give == "list" else give for kind in kinds}
+    return tuple(Overload((True, (("list", kind),), gives[kind])) for kind in kinds)
+
+
+def _ordering() -> tuple[Overload, ...]:
+    """The overloads of `<`: values of one type, and numbers of any."""
+    pairs = [(kind, kind) for kind in ORDERED if kind not in NUMBERS]
+    pairs += [(one, other) for one in NUMBERS for other in NUMBERS]
+    return tuple(Overload((False, pair, "bool")) for pair in pairs)
+
+
+def _time() -> dict[str, tuple[Overload, ...]]:
+    """The overloads of the parts of a time, in UTC and in a time zone; some are parts of durations, too."""
+    of_time = Overload((True, ("timestamp",), "int")), Overload((True, ("timestamp", "string"), "int"))
+    names = ("FullYear", "Month", "DayOfYear", "DayOfMonth", "Date", "DayOfWeek")
+    both = (*of_time, Overload((True, ("duration",), "int")))
+    return {f"get{name}": of_time for name in names} | {
+        f"get{name}": both for name in ("Hours", "Minutes", "Seconds", "Milliseconds")
+    }
+
+
+SIGNATURES: dict[str, tuple[Overload, ...]] = {
+    **_read(),
+    **_time(),
+    **dict.fromkeys(("<", "<=", ">", ">="), _ordering()),
+    **{name: _listed("T", ORDERED) for name in ("min", "max")},
+    "isSorted": _listed("bool", ORDERED),
+    "sum": _listed("T", (*NUMBERS, "duration")),
+    "sort": _listed("list", ORDERED),
+    "@sortByAssociatedKeys": tuple(Overload((True, (("list", "A"), ("list", kind)), ("list", "A"))) for kind in ORDERED),
+    **{f"format.{name}": (Overload((False, (), "format")),) for name in NAMES},
 }
-# Functions that Kubernetes has, and that are not available here.
-ELSEWHERE = frozenset(
-    """url isURL getScheme getHost getHostname getPort getEscapedPath getQuery bytes path group serviceAccount resource
-    subresource namespace name check allowed reason errored error fieldSelector labelSelector unwrap unwrapOpt""".split()  # noqa: SIM905
-)

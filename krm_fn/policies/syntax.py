@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     Node = tuple[Any, ...]
     Token = tuple[str, str, int]
 
-DEEPEST, LONGEST = 120, 20_000  # brackets in brackets, and characters of an expression
+# Brackets in brackets, parts behind one another, and characters of an expression. The server refuses more than 250 and 100,000.
+DEEPEST, LONGEST = 120, 20_000
+LOGIC = 2  # the levels of BINARY whose operators take any number of operands
 TOKEN = re.compile(
-    r"""(?P<blank>\s+|//[^\n]*)
+    r"""(?P<blank>[\t\ \r\n\f]+|//[^\n]*)
     |(?P<double>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
     |(?P<uint>(?:0[xX][0-9a-fA-F]+|\d+)[uU])
     |(?P<int>0[xX][0-9a-fA-F]+|\d+)
@@ -53,6 +55,7 @@ ESCAPES = {
     "?": "?",
 }
 ESCAPE = re.compile(r"\\(?:([xX])([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+ESCAPE_OR_LETTER = re.compile(ESCAPE.pattern + r"|[^\\]", re.DOTALL)
 BINARY = (("||",), ("&&",), ("<", "<=", ">", ">=", "==", "!=", "in"), ("+", "-"), ("*", "/", "%"))
 # By the number of arguments: the macros of one and of two variables.
 FOLDS = {
@@ -139,11 +142,17 @@ class _Parser:
     def binary(self, level: int) -> Node:
         if level == len(BINARY):
             return self.unary()
-        node = self.binary(level + 1)
+        node, count = self.binary(level + 1), 0
         while self.is_sign(*BINARY[level]):
             at, sign = self.place, self.text
             self.at += 1
-            node = "call", at, sign, None, (node, self.binary(level + 1))
+            other, count = self.binary(level + 1), count + 1
+            if level < LOGIC and node[0] == "call" and node[2] == sign and count > 1:
+                node = "call", at, sign, None, (*node[4], other)
+                continue
+            node = "call", at, sign, None, (node, other)
+            if count > DEEPEST:
+                raise Unsupported("it has too many parts")
         return node
 
     def unary(self) -> Node:
@@ -226,8 +235,11 @@ class _Parser:
         return "map", at, tuple(entries)
 
     def member(self, node: Node) -> Node:
+        count = 0
         while self.is_sign(".", ".?", "[", "[?"):
-            at, sign = self.place, self.text
+            at, sign, count = self.place, self.text, count + 1
+            if count > DEEPEST:
+                raise Unsupported("it has too many parts")
             self.at += 1
             if sign in ("[", "[?"):
                 key = self.expression()
@@ -276,8 +288,8 @@ def _macro(at: int, name: str, receiver: Node | None, args: list[Node]) -> Node 
 def _variable(node: Node) -> str:
     if node[0] != "name":
         raise RefusedError("the variable of a macro is no plain name")
-    if node[2].startswith("__"):
-        raise Unsupported("a variable whose name starts with two underscores")
+    if node[2] == "__result__":
+        raise RefusedError("the variable of a macro has the name of its accumulator")
     return str(node[2])
 
 
@@ -288,7 +300,7 @@ def _string(text: str) -> str | bytes:
     width = 3 if rest[:3] in ('"""', "'''") and len(rest) >= 6 else 1
     body = rest[width:-width].replace("\r\n", "\n").replace("\r", "\n")
     if "b" in prefix:
-        raise Unsupported("a bytes literal")
+        return body.encode() if "r" in prefix else b"".join(map(_byte, ESCAPE_OR_LETTER.finditer(body)))
     return body if "r" in prefix else ESCAPE.sub(_unescaped, body)
 
 
@@ -302,3 +314,13 @@ def _unescaped(found: re.Match[str]) -> str:
     if 0xD800 <= number <= 0xDFFF or number > 0x10FFFF:
         raise RefusedError("an escape names no character")
     return chr(number)
+
+
+def _byte(found: re.Match[str]) -> bytes:
+    """The bytes of an escape or a character in a bytes literal."""
+    escape = ESCAPE.fullmatch(found[0])
+    if not escape:
+        return found[0].encode()
+    if escape[3] or escape[4]:
+        raise RefusedError("a bytes literal with an escape for a character")
+    return _unescaped(escape).encode("latin-1")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal
+from itertools import islice
 
+from krm_fn.policies.automata import matches, searching
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 
 TYPE_CHECKING = False
@@ -13,45 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# What RE2 and this machine's regular expressions read alike: no class of Perl that differs, no look-around, no reference.
-ALIKE = re.compile(
-    r"""(?:[^\\\[\]()?*+{}^$.|\s]|[ ]
-    |\\[.\\+*?()|\[\]{}^$/\-]|\\[dwDW]|[.^$|]|\((?!\?)|\(\?:|\)|[*+?]\??|\{\d{1,3}(?:,\d{0,3})?\}\??
-    |\[\^?(?:[^\\\[\]&~|\-]|\\[.\\+*?()|\[\]{}^$/\-dw]|(?<=[\w\]])-(?=[\w])|-(?=\])|(?<=\[)-)+\])*""",
-    re.VERBOSE | re.ASCII,
-)
-# Here, repeated groups may take for ever. Several repetitions take a power of the text's length.
-REPEATED_GROUP, REPEATED = re.compile(r"\)[*+{]"), re.compile(r"[*+{]")
-LONGEST_PATTERN, LONGEST_TEXT, LONG_TEXT, MOST_REPEATED = 300, 5_000, 200, 6
+QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
 EXPONENT = 6  # powers of ten from which on Go writes an exponent
 BLANKS = (
     " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-
-
-def pattern(text: str) -> re.Pattern[str]:
-    """A regular expression. Raises: EvaluationError for a wrong one; Unsupported for one that may differ from RE2's."""
-    if len(text) > LONGEST_PATTERN or REPEATED_GROUP.search(text) or not ALIKE.fullmatch(text):
-        raise Unsupported("a regular expression that RE2 may read in another way")
-    try:
-        return re.compile(text.replace("$", r"\Z") if "\\$" not in text and "[" not in text else _with_end(text), re.ASCII)
-    except re.error:
-        raise Unsupported("a regular expression that can't be read here") from None
-
-
-def _with_end(text: str) -> str:
-    """The expression with `$` at the end of the text alone, as RE2 reads it, outside of classes."""
-    parts, at, inside = [], 0, False
-    while at < len(text):
-        letter = text[at]
-        if letter == "\\":
-            parts.append(text[at : at + 2])
-            at += 2
-            continue
-        inside = (letter == "[" or inside) and not (letter == "]" and inside)
-        parts.append(r"\Z" if letter == "$" and not inside else letter)
-        at += 1
-    return "".join(parts)
 
 
 def _text(*values: Any) -> None:
@@ -65,25 +32,25 @@ def _number(value: Any) -> int:
     return int(value)
 
 
-def _searched(text: Any, of: Any) -> re.Pattern[str]:
+def _matches(text: Any, of: Any) -> bool:
     _text(text, of)
-    repeated = len(REPEATED.findall(of))
-    if len(text) > LONGEST_TEXT or repeated > MOST_REPEATED or (repeated > 2 and len(text) > LONG_TEXT):
-        raise Unsupported("a long text and a regular expression")
-    return pattern(of)
+    return searching(of, text)(text, 0) is not None
 
 
 def _find_all(text: Any, of: Any, most: Any = -1) -> list[str]:
-    found = [each[0] for each in _searched(text, of).finditer(text)]
-    if any(not each for each in found):
-        raise Unsupported("a regular expression that matches nothing")
+    _text(text, of)
     most = _number(most)
-    return found if most < 0 else found[:most]
+    found = matches(of, text)
+    if not most:
+        next(found, None)  # a wrong expression is an error, even if nothing is asked for
+        return []
+    return [text[start:end] for start, end in (found if most < 0 else islice(found, most))]
 
 
 def _find(text: Any, of: Any) -> str:
-    found = _searched(text, of).search(text)
-    return found[0] if found else ""
+    _text(text, of)
+    found = searching(of, text)(text, 0)
+    return str(text[found[0] : found[1]]) if found else ""
 
 
 def _on_texts(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,12 +69,19 @@ def _char_at(text: Any, at: Any) -> str:
     return str(text[at : at + 1])
 
 
+def _nowhere(text: str, start: int) -> int:
+    """The place of an empty text. Raises: Unsupported where releases differ."""
+    if not 0 <= start <= len(text):
+        raise Unsupported("the place of an empty text outside of another text")
+    return start
+
+
 def index_of(text: Any, part: Any, start: Any = 0) -> int:
     """The place of a part in a text from a place on; -1 without one."""
     _text(text, part)
     start = _number(start)
     if part == "":
-        return int(start)
+        return _nowhere(text, start)
     if start < 0:
         raise EvaluationError("index out of range")
     found: int = text.find(part, start) if start < len(text) else -1
@@ -121,7 +95,7 @@ def last_index_of(text: Any, part: Any, *last: Any) -> int:
         return len(text) if part == "" else int(text.rfind(part))
     start = _number(last[0])
     if part == "":
-        return int(start)
+        return _nowhere(text, start)
     if start < 0:
         raise EvaluationError("index out of range")
     found: int = -1 if start >= len(text) else text.rfind(part, 0, start + len(part))
@@ -184,13 +158,11 @@ def of_double(value: float) -> str:
 
 
 def _quote(text: str) -> str:
-    if not text.isprintable() or '"' in text or "\\" in text:
-        raise Unsupported("strings.quote() of such a text")
-    return f'"{text}"'
+    return '"' + "".join(QUOTED.get(letter, letter) for letter in text) + '"'
 
 
 RUN: dict[str, Callable[..., Any]] = {
-    "matches": lambda text, of: bool(_searched(text, of).search(text)),
+    "matches": _matches,
     "find": _find,
     "findAll": _find_all,
     "startsWith": _on_texts(lambda text, part: text.startswith(part)),

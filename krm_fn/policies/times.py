@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
-from krm_fn.policies.values import Opaque
+from krm_fn.policies.values import Opaque, UInt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 SECOND = 10**9
+MINUTES = 60  # of an hour
 UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
 PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
 LONGEST = 2**63 - 1  # nanoseconds
+ZERO = -62135596800 * SECOND  # the first moment of the year 1, which counts as no time
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
 
@@ -30,7 +33,7 @@ def of_duration(nanos: int) -> Opaque:
 
 def of_timestamp(nanos: int, offset: int = 0) -> Opaque:
     """A timestamp. Raises: EvaluationError outside of the years 1 to 9999."""
-    if not -62135596800 * SECOND <= nanos < 253402300800 * SECOND:
+    if not ZERO <= nanos < 253402300800 * SECOND:
         raise EvaluationError("timestamp overflow")
     return Opaque(kind="timestamp", key=nanos, data=offset)
 
@@ -39,6 +42,8 @@ def duration(value: Any) -> Opaque:
     """The duration of a text such as `1h30m`, as Go reads it. Raises: EvaluationError."""
     if isinstance(value, Opaque) and value.kind == "duration":
         return value
+    if isinstance(value, int) and not isinstance(value, bool | UInt):
+        raise EvaluationError("type conversion error from 'int' to 'google.protobuf.Duration'")
     if not isinstance(value, str):
         raise no_overload()
     sign, rest = (-1, value[1:]) if value.startswith("-") else (1, value.removeprefix("+"))
@@ -134,20 +139,38 @@ def _part(read: Callable[[dt.datetime, int], int], of_length: Callable[[int], in
                 raise no_overload()
             return of_length(value.key)
         seconds, nanos = divmod(value.key, SECOND)
-        return read(EPOCH + dt.timedelta(seconds=seconds + (_offset(zone[0]) if zone else 0)), nanos)
+        moment = EPOCH + dt.timedelta(seconds=seconds)
+        return read(_in_zone(moment, zone[0]) if zone else moment, nanos)
 
     return run
 
 
-def _offset(zone: Any) -> int:
+def _in_zone(moment: dt.datetime, zone: Any) -> dt.datetime:
+    """The moment on the clocks of a time zone: a name, or an offset in hours and minutes. Raises: EvaluationError."""
     if not isinstance(zone, str):
         raise no_overload()
-    found = re.fullmatch(r"([+-]?)(\d\d):(\d\d)", zone)
-    if not found:
-        if zone == "UTC":
-            return 0
-        raise Unsupported("a named time zone")
-    return (-1 if found[1] == "-" else 1) * (int(found[2]) * 3600 + int(found[3]) * 60)
+    if ":" not in zone:
+        return _in_named_zone(moment, zone)
+    hours, _, minutes = zone.partition(":")
+    if not re.fullmatch(r"[+-]?[0-9]{1,4}", hours) or not re.fullmatch(r"[+-]?[0-9]{1,4}", minutes):
+        raise EvaluationError("no time zone")
+    if not 0 <= int(minutes) < MINUTES:
+        raise Unsupported("an offset of a time zone with such minutes")
+    away = int(hours) * MINUTES + (-int(minutes) if zone.startswith("-") else int(minutes))
+    return moment + dt.timedelta(minutes=away)
+
+
+def _in_named_zone(moment: dt.datetime, zone: str) -> dt.datetime:
+    if zone in ("", "UTC"):
+        return moment
+    if zone == "Local":
+        raise Unsupported("the local time zone of the API server")
+    try:
+        return moment.astimezone(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        if zone in available_timezones() or not available_timezones():
+            raise Unsupported("a time zone that this machine does not know") from None
+        raise EvaluationError(f"unknown time zone {zone}") from None
 
 
 def _cut(unit: int) -> Callable[[int], int]:

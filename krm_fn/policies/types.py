@@ -1,28 +1,18 @@
 """Checks the types of an expression, as the API server does before it stores a policy.
 
-A type is a word, or a tuple: `("list", T)`, `("map", K, V)`, `("optional", T)`. `dyn` is any value. An object's own fields are
-`dyn`, because policies read custom resources without their schema. `request` and `namespaceObject` have fields of their own.
+An object's own fields are `dyn`, because policies read custom resources without their schema. `request`, `namespaceObject` and
+`authorizer` have fields of their own.
+
+upstream: github.com/google/cel-go/checker/checker.go; k8s.io/apiserver/pkg/admission/plugin/cel/compile.go
 """
 
 from __future__ import annotations
 
+from krm_fn.base.value import Value
 from krm_fn.policies.errors import RefusedError, Unsupported
-from krm_fn.policies.relations import (
-    ANY,
-    DYN,
-    FREE,
-    NULLABLE,
-    ORDERED,
-    filled,
-    fits,
-    joined,
-    matches,
-    one,
-    ordered,
-    ranges,
-    single,
-)
-from krm_fn.policies.signatures import ELSEWHERE, SIGNATURES
+from krm_fn.policies.signatures import SIGNATURES
+from krm_fn.policies.structures import REQUEST_RESOURCE, STRUCTURES, TYPE_NAMES, VARIABLES
+from krm_fn.policies.unification import DYN, NULLABLE, assignable, is_var, most_general, of_shape, substituted
 from krm_fn.policies.values import UInt
 
 TYPE_CHECKING = False
@@ -30,47 +20,32 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
 
     Kind = Any  # a word or a tuple of words and types
     Names = Mapping[str, Kind]
 
-TYPE_NAMES = frozenset(
-    ("bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map", "type", "optional_type")
+NODES = {"list": "list_", "map": "map_"}
+LITERALS: tuple[tuple[Any, str], ...] = (
+    (bool, "bool"),
+    (UInt, "uint"),
+    (int, "int"),
+    (float, "double"),
+    (str, "string"),
+    (bytes, "bytes"),
 )
-TEXTS = ("map", "string", "string")
-GROUP_VERSION = {"group": "string", "version": "string"}
-# The fields of the typed names; those that this machine can't know are Unsupported.
-STRUCTURES: dict[str, dict[str, Kind]] = {
-    "request": {
-        "kind": "gvk",
-        "resource": "gvr",
-        "requestKind": "gvk",
-        "requestResource": "gvr",
-        "subResource": "string",
-        "requestSubResource": "string",
-        "name": "string",
-        "namespace": "string",
-        "operation": "string",
-    },
-    "gvk": {**GROUP_VERSION, "kind": "string"},
-    "gvr": {**GROUP_VERSION, "resource": "string"},
-    "namespace": {"metadata": "nsMeta", "spec": "nsSpec", "status": "nsStatus"},
-    "nsMeta": {
-        "name": "string",
-        "generateName": "string",
-        "labels": TEXTS,
-        "annotations": TEXTS,
-        "finalizers": ("list", "string"),
-    },
-    "nsSpec": {"finalizers": ("list", "string")},
-    "nsStatus": {"phase": "string"},
-}
-UNKNOWN = {
-    "request": ("userInfo", "dryRun", "options"),
-    "nsMeta": ("UID", "creationTimestamp", "deletionTimestamp"),
-    "nsStatus": ("conditions",),
-}
+
+
+class Checked(Value):
+    """An expression whose types agree: its tree and type, and by the identity of a node its type, and its overloads if it is a
+    call.
+    """
+
+    node: Node
+    kind: Kind
+    kinds: dict[int, Kind]
+    overloads: dict[int, tuple[Overload, ...]]
 
 
 def declared(kind: Kind) -> Kind:
@@ -78,208 +53,218 @@ def declared(kind: Kind) -> Kind:
 
     upstream: k8s.io/apiserver/pkg/admission/plugin/cel/composition.go
     """
-    return DYN if kind in NULLABLE - {"timestamp", "duration"} or kind in (FREE, "type") or kind[0] == "optional" else kind
+    return DYN if kind in NULLABLE - {"timestamp", "duration"} or of_shape(kind, "optional", "type") else kind
 
 
-def checked(node: Node, names: Names) -> Kind:
-    """The type of an expression. Raises: RefusedError, Unsupported."""
-    return _Checker().of(node, dict(names))
+def checked(node: Node, names: Names, variables: Names | None = None) -> Checked:
+    """The expression with its types, which sees these names, and these variables of a policy.
+
+    Raises: RefusedError, Unsupported.
+    """
+    return _Checker({**STRUCTURES, VARIABLES: variables or {}}).whole(node, names)
+
+
+def function_name(name: str, receiver: Node | None) -> str:
+    """The full name of a function in a namespace such as `sets.contains`; "" for a method or a plain function."""
+    if receiver is None or receiver[0] != "name":
+        return ""
+    full = f"{receiver[2]}.{name}"
+    return full if full in SIGNATURES else ""
 
 
 class _Checker:
-    def __init__(self) -> None:
-        self._mixed = 0  # inside of the values of format(), elements may have different types
+    def __init__(self, structures: Mapping[Kind, Names]) -> None:
+        self._structures = structures
+        self._found: dict[Kind, Kind] = {}  # what type parameters became
+        self._count = 0
+        self._kinds: dict[int, Kind] = {}
+        self._overloads: dict[int, tuple[Overload, ...]] = {}
 
-    def of(self, node: Node, names: dict[str, Kind]) -> Kind:
-        return getattr(self, node[0])(node, names)
+    def whole(self, node: Node, names: Names) -> Checked:
+        self.of(node, names)
+        kinds = {key: substituted(self._found, kind, rest=DYN) for key, kind in self._kinds.items()}
+        return Checked(node=node, kind=kinds[id(node)], kinds=kinds, overloads=self._overloads)
 
-    def literal(self, node: Node, _: dict[str, Kind]) -> Kind:
+    def of(self, node: Node, names: Names) -> Kind:
+        kind = getattr(self, NODES.get(node[0], node[0]))(node, names)
+        self._kinds[id(node)] = kind
+        return kind
+
+    def literal(self, node: Node, _: Names) -> Kind:
         value = node[2]
-        if value is None:
-            return "null"
-        for kind, name in ((bool, "bool"), (UInt, "uint"), (int, "int"), (float, "double"), (str, "string")):
-            if isinstance(value, kind):
-                return name
-        raise Unsupported("a literal of an unknown type")
+        return next((name for kind, name in LITERALS if isinstance(value, kind)), "null")
 
-    def name(self, node: Node, names: dict[str, Kind]) -> Kind:
+    def name(self, node: Node, names: Names) -> Kind:
         name = node[2]
         if name in names:
-            if name == "authorizer" or names[name] == "unknown":
-                raise Unsupported(f"{name} is known to the cluster only")
             return names[name]
         if name in TYPE_NAMES:
-            return "type"
-        if name == "google":
-            raise Unsupported("a type of protocol buffers")
+            return ("type", name)
+        if name in ("google", "net", "kubernetes"):
+            raise Unsupported("a type in a namespace")
         raise RefusedError(f"{name} is not declared")
 
-    def select(self, node: Node, names: dict[str, Kind]) -> Kind:
+    def select(self, node: Node, names: Names) -> Kind:
         _, _, operand, field, optional, test = node
-        if operand[0] == "name" and operand[2] == "variables" and "variables" in names:
-            return self._variable(field, names, optional=optional, test=test)
-        held = self.of(operand, names)
-        within = isinstance(held, tuple) and held[0] == "optional"
+        if (operand[0], operand[2], field, test) == ("name", "authorizer", REQUEST_RESOURCE, False) and "authorizer" in names:
+            return "resourceCheck"
+        held = substituted(self._found, self.of(operand, names))
+        within = of_shape(held, "optional")
         found = self._field(held[1] if within else held, field)
         if test:
-            if within:
-                raise Unsupported("has() of an optional value")
             return "bool"
         return ("optional", found) if optional or within else found
-
-    def _variable(self, field: str, names: dict[str, Kind], *, optional: bool, test: bool) -> Kind:
-        known = names["variables"]
-        if field not in known:
-            raise RefusedError(f"variables.{field} is not declared")
-        if test:
-            return "bool"
-        return ("optional", known[field]) if optional else known[field]
 
     def _field(self, held: Kind, field: str) -> Kind:
-        if held in ANY:
-            return DYN
-        if isinstance(held, tuple) and held[0] == "map":
-            if held[1] not in ("string", DYN):
-                raise RefusedError("a field of a map without text keys")
+        if of_shape(held, "map"):
             return held[2]
-        if isinstance(held, str) and held in STRUCTURES:
-            if field in UNKNOWN.get(held, ()):
-                raise Unsupported(f"{field} is known to the cluster only")
-            if field not in STRUCTURES[held]:
-                raise RefusedError(f"there is no field {field}")
-            return STRUCTURES[held][field]
-        raise RefusedError(f"a value without fields has no {field}")
-
-    def index(self, node: Node, names: dict[str, Kind]) -> Kind:
-        _, _, operand, key, optional = node
-        held, by = self.of(operand, names), self.of(key, names)
-        within = isinstance(held, tuple) and held[0] == "optional"
-        held = held[1] if within else held
-        if held in ANY:
-            found = FREE
-        elif isinstance(held, tuple) and held[0] == "list":
-            found = held[1] if fits("int", by) else self._refuse("an index that is no integer")
-        elif isinstance(held, tuple) and held[0] == "map":
-            found = held[2] if fits(held[1], by) else self._refuse("a key of another type")
+        if held in self._structures:
+            fields = self._structures[held]
+        elif held == DYN or is_var(held):
+            assignable(self._found, DYN, held)
+            return DYN
         else:
-            found = self._refuse("a value without elements")
-        if within and held in ANY and optional:
-            return ("optional", FREE)
-        return ("optional", found) if optional or within else found
+            raise RefusedError(f"a value without fields has no {field}")
+        if field not in fields:
+            raise RefusedError(f"there is no field {field}")
+        return fields[field]
 
-    def _refuse(self, why: str) -> Kind:
-        raise RefusedError(why)
+    def index(self, node: Node, names: Names) -> Kind:
+        _, _, operand, key, optional = node
+        return self._resolved(node, "[?]" if optional else "[]", [self.of(operand, names), self.of(key, names)], method=False)
 
-    def list(self, node: Node, names: dict[str, Kind]) -> Kind:
-        kinds = [self._element(item, names, optional=optional) for item, optional in node[2]]
-        return ("list", DYN if self._mixed else one(kinds))
+    def list_(self, node: Node, names: Names) -> Kind:
+        return ("list", self._joined([self._element(item, names, optional=optional) for item, optional in node[2]]))
 
-    def _element(self, item: Node, names: dict[str, Kind], *, optional: bool) -> Kind:
+    def map_(self, node: Node, names: Names) -> Kind:
+        keys = [self.of(key, names) for key, _, _ in node[2]]
+        return (
+            "map",
+            self._joined(keys),
+            self._joined([self._element(value, names, optional=opt) for _, value, opt in node[2]]),
+        )
+
+    def _element(self, item: Node, names: Names, *, optional: bool) -> Kind:
         kind = self.of(item, names)
         if not optional:
             return kind
-        if isinstance(kind, tuple) and kind[0] == "optional":
+        if of_shape(kind, "optional"):
             return kind[1]
-        if kind in ANY:
+        if kind == DYN:
             return DYN
         raise RefusedError("an optional element that is no optional value")
 
-    def map(self, node: Node, names: dict[str, Kind]) -> Kind:
-        keys = [self.of(key, names) for key, _, _ in node[2]]
-        values = [self._element(value, names, optional=optional) for _, value, optional in node[2]]
-        for key in keys:
-            if key not in ("string", "int", "uint", "bool", *ANY):
-                raise RefusedError("a map with a key of this type")
-        return ("map", DYN, DYN) if self._mixed else ("map", one(keys), one(values))
+    def _joined(self, kinds: Sequence[Kind]) -> Kind:
+        """The type of all elements of a literal; where they have different ones, `literals` refuses it."""
+        found = kinds[0] if kinds else self._var()
+        for kind in kinds[1:]:
+            found = most_general(found, kind) if self._fits(found, kind) else DYN
+        return found
 
-    def fold(self, node: Node, names: dict[str, Kind]) -> Kind:  # noqa: C901, PLR0911  one answer for each macro
+    def fold(self, node: Node, names: Names) -> Kind:
         _, _, macro, operand, variables, args = node
-        held = self.of(operand, names)
+        held = substituted(self._found, self.of(operand, names))
         if macro in ("optMap", "optFlatMap"):
             return self._opt_map(macro, held, variables[0], args[0], names)
-        first, second = ranges(held)
-        kinds = (first, second) if len(variables) == 2 else (single(held),)
+        kinds = self._rows(held, 2 if len(variables) == 2 else 1)
+        if macro == "sortBy" and not self._fits(held, ("list", self._var())):
+            raise RefusedError("sortBy() needs a list")
         inner = {**names, **dict(zip(variables, kinds, strict=True))}
         found = [self.of(arg, inner) for arg in args]
-        filters = found[:-1] if macro in ("map", "sortBy", "transformList", "transformMap", "transformMapEntry") else found
-        for each in filters:
-            if not fits("bool", each):
-                raise RefusedError("a condition that is no bool")
+        makes = macro in ("map", "sortBy", "transformList", "transformMap", "transformMapEntry")
+        if not all(self._fits(each, "bool") for each in (found[:-1] if makes else found)):
+            raise RefusedError("a condition that is no bool")
+        return self._made(node, macro, kinds, held, found[-1])
+
+    def _made(self, node: Node, macro: str, kinds: tuple[Kind, ...], held: Kind, last: Kind) -> Kind:
+        """The type of what a macro gives."""
         match macro:
-            case "all" | "exists" | "exists_one" | "existsOne":
-                return "bool"
             case "filter":
-                return ("list", single(held))
-            case "sortBy":
-                if found[0] not in (*ORDERED, *ANY):
-                    raise RefusedError("sortBy() with a key that has no order")
-                return held
+                return ("list", kinds[0])
             case "map" | "transformList":
-                return ("list", found[-1])
+                return ("list", last)
+            case "sortBy":
+                return self._resolved(node, "@sortByAssociatedKeys", [held, ("list", last)], method=True)
             case "transformMap":
-                return ("map", first, found[-1])
-        if found[-1] not in ANY and not (isinstance(found[-1], tuple) and found[-1][0] == "map"):
-            raise RefusedError("transformMapEntry() needs a map")
-        return found[-1]
+                return ("map", kinds[0], last)
+            case "transformMapEntry":
+                empty = ("map", self._var(), self._var())
+                return self._resolved(node, "@mapInsert", [empty, last], method=False)
+        return "bool"
 
-    def _opt_map(self, macro: str, held: Kind, variable: str, arg: Node, names: dict[str, Kind]) -> Kind:
-        if held not in ANY and not (isinstance(held, tuple) and held[0] == "optional"):
+    def _rows(self, held: Kind, count: int) -> tuple[Kind, ...]:
+        """The types of the variables of a macro."""
+        if of_shape(held, "list"):
+            return ("int", held[1]) if count == 2 else (held[1],)
+        if of_shape(held, "map"):
+            return (held[1], held[2]) if count == 2 else (held[1],)
+        if held != DYN and not is_var(held):
+            raise RefusedError("a macro needs a list or a map")
+        assignable(self._found, DYN, held)
+        return (DYN,) * count
+
+    def _opt_map(self, macro: str, held: Kind, variable: str, arg: Node, names: Names) -> Kind:
+        value = self._var()
+        if not self._fits(held, ("optional", value)):
             raise RefusedError(f"{macro}() of a value that is not optional")
-        kind = self.of(arg, {**names, variable: DYN if held in ANY else held[1]})
-        if macro == "optMap":
-            return ("optional", kind)
-        if kind not in ANY and not (isinstance(kind, tuple) and kind[0] == "optional"):
+        kind = self.of(arg, {**names, variable: substituted(self._found, value)})
+        found = ("optional", kind) if macro == "optMap" else kind
+        if not self._fits(found, ("optional", self._var())):
             raise RefusedError("optFlatMap() needs an optional value")
-        return kind
+        return found
 
-    def call(self, node: Node, names: dict[str, Kind]) -> Kind:
+    def call(self, node: Node, names: Names) -> Kind:
         _, _, name, receiver, args = node
-        full = namespaced(name, receiver, names)
-        if full:
-            name, receiver = full, None
-        self._mixed += name == "format"
-        kinds = [self.of(arg, names) for arg in ((receiver,) if receiver else ()) + args]
-        self._mixed -= name == "format"
-        if name == "?:":
-            if not fits("bool", kinds[0]):
-                raise RefusedError("the condition of ?: is no bool")
-            return joined(kinds[1], kinds[2])
-        if name == "dyn" and not receiver and len(kinds) == 1:
-            return DYN
-        if name in ("==", "!="):
-            joined(kinds[0], kinds[1])
-            return "bool"
-        if name in ("<", "<=", ">", ">="):
-            return ordered(kinds)
-        return overload(name, kinds, method=receiver is not None)
+        full = function_name(name, receiver)
+        kinds = [self.of(arg, names) for arg in ((receiver,) if receiver and not full else ()) + args]
+        return self._resolved(node, full or name, kinds, method=receiver is not None and not full)
 
+    def _resolved(self, node: Node, name: str, kinds: list[Kind], *, method: bool) -> Kind:
+        """The type of what a function answers. Raises: RefusedError if it does not take values of these types."""
+        if name in ("&&", "||"):
+            return self._both(name, kinds)
+        if name == "duration" and kinds[:1] == ["int"]:
+            raise Unsupported("the duration of an integer, which releases read differently")
+        gives: Kind = None
+        chosen = []
+        for overload in SIGNATURES.get(name, ()):
+            fresh: dict[str, Kind] = {}
+            takes = [self._fresh(kind, fresh) for kind in overload.takes]
+            if overload.is_method is method and len(takes) == len(kinds) and self._all_fit(kinds, takes):
+                answer = substituted(self._found, self._fresh(overload.gives, fresh))
+                gives = answer if gives is None or gives == answer else DYN
+                chosen.append(overload)
+        if not chosen:
+            known = any(overload.is_method is method for overload in SIGNATURES.get(name, ()))
+            raise RefusedError(f"{name}() does not take values of these types" if known else f"there is no function {name}()")
+        self._overloads[id(node)] = tuple(chosen)
+        return gives
 
-def namespaced(name: str, receiver: Node | None, names: dict[str, Kind]) -> str:
-    """The full name of a function in a namespace such as `sets.contains`; "" for a method."""
-    if receiver is None or receiver[0] != "name" or receiver[2] in names:
-        return ""
-    full = f"{receiver[2]}.{name}"
-    if (
-        full in SIGNATURES
-        or full in ELSEWHERE
-        or receiver[2] in ("sets", "optional", "ip", "cidr", "format", "math", "base64", "cel", "lists", "strings")
-    ):
-        return full
-    return ""
+    def _both(self, name: str, kinds: Sequence[Kind]) -> Kind:
+        if not all(self._fits(kind, "bool") for kind in kinds):
+            raise RefusedError(f"{name} of a value that is no bool")
+        return "bool"
 
+    def _fits(self, one: Kind, other: Kind) -> bool:
+        return self._all_fit([one], [other])
 
-def overload(name: str, kinds: Sequence[Kind], *, method: bool) -> Kind:
-    """The type of what a function answers. Raises: RefusedError if it does not take values of these types; Unsupported."""
-    rows = [row for row in SIGNATURES.get(name, ()) if row[0] == method]
-    if not rows:
-        if name in ELSEWHERE:
-            raise Unsupported(f"{name}() is not available here")
-        raise RefusedError(f"there is no function {name}()")
-    found: list[Kind] = []
-    for _, wanted, answer in rows:
-        bound: dict[str, Kind] = {}
-        if len(wanted) == len(kinds) and all(matches(want, kind, bound) for want, kind in zip(wanted, kinds, strict=True)):
-            found.append(filled(answer, bound))
-    if not found:
-        raise RefusedError(f"{name}() does not take values of these types")
-    return found[0] if all(each == found[0] for each in found) else DYN
+    def _all_fit(self, kinds: Sequence[Kind], takes: Sequence[Kind]) -> bool:
+        trial = dict(self._found)
+        if not all(assignable(trial, *pair) for pair in zip(kinds, takes, strict=True)):
+            return False
+        self._found = trial
+        return True
+
+    def _var(self) -> Kind:
+        self._count += 1
+        return ("var", self._count)
+
+    def _fresh(self, kind: Kind, fresh: dict[str, Kind]) -> Kind:
+        """The type with new type parameters for its letters."""
+        if isinstance(kind, tuple):
+            return (kind[0], *(self._fresh(each, fresh) for each in kind[1:]))
+        if len(kind) == 1:
+            if kind not in fresh:
+                fresh[kind] = self._var()
+            return fresh[kind]
+        return kind

@@ -1,17 +1,24 @@
-"""The values of CEL beyond those of JSON, and what is the same for all: types, equality, order.
+"""The values of CEL beyond those of JSON, and what is the same for all: types, equality, keys.
 
-int is `int`, double is `float`, the others are the classes here. A bool is no number.
+int is `int`, double is `float`, bytes is `bytes`, the others are the classes here. A bool is no number.
+
+upstream: github.com/google/cel-go/common/types
 """
 
 from __future__ import annotations
 
 from krm_fn.base.value import Value
-from krm_fn.policies.errors import Unsupported
+from krm_fn.policies.errors import AbortedError, EvaluationError, Unknown, Unsupported, no_overload
+from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
+
+SUM = "sum"  # the data of a quantity that is the result of a calculation
+NO_ORDER = "the order of the entries of a map, which is one of chance on the API server"
+DEEPEST = 150  # lists and maps within one another
 
 
 class UInt(int):
@@ -33,7 +40,7 @@ class Optional(Value):
 
 
 class Opaque(Value):
-    """A value of a type of Kubernetes: `kind` is quantity, url, ip, cidr, semver, duration or timestamp.
+    """A value of a type of its own: `kind` is quantity, url, ip, cidr, semver, format, duration or timestamp.
 
     `key` stands for it where values are compared; `data` is what functions read.
     """
@@ -43,46 +50,56 @@ class Opaque(Value):
     data: Any = None
 
 
-class Unknown:
-    """A value that is not known here, of which only its presence is."""
+class Lazy:
+    """A value that is computed when it is first used."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    __slots__ = ("_known", "_make")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._known: tuple[Any, ...] = ()
+
+    def value(self) -> Any:
+        """The value."""
+        if not self._known:
+            self._known = (self._make(),)
+        return self._known[0]
+
+
+class Unordered(list):  # type: ignore[type-arg]
+    """A list made from the entries of a map: the API server has them in an order of chance."""
+
+    __slots__ = ()
 
 
 NONE = Optional()
-
-
-def known(value: Any) -> Any:
-    """The value. Raises: Unsupported if it is not known here."""
-    if isinstance(value, Unknown):
-        raise Unsupported(value.what)
-    return value
+WORDS: dict[type, str] = {
+    bool: "bool",
+    str: "string",
+    dict: "map",
+    list: "list",
+    Unordered: "list",
+    UInt: "uint",
+    int: "int",
+    float: "double",
+    bytes: "bytes",
+    type(None): "null_type",
+    Optional: "optional_type",
+    Type: "type",
+}
+LONG_NAMES = {"timestamp": "google.protobuf.Timestamp", "duration": "google.protobuf.Duration"}
 
 
 def type_name(value: Any) -> str:
-    """The name of a value's type in CEL."""
-    if value is None:
-        return "null_type"
+    """The word for a value's type. Raises: Unknown."""
+    found = WORDS.get(type(value))
+    if found:
+        return found
     if isinstance(value, Opaque):
         return value.kind
-    for kind, name in TYPES:
-        if isinstance(value, kind):
-            return name
+    if isinstance(value, Unknown):
+        raise value
     return "unknown"
-
-
-TYPES: tuple[tuple[Any, str], ...] = (
-    (bool, "bool"),
-    (UInt, "uint"),
-    (int, "int"),
-    (float, "double"),
-    (str, "string"),
-    (dict, "map"),
-    (list, "list"),
-    (Optional, "optional_type"),
-    (Type, "type"),
-)
 
 
 def is_number(value: Any) -> bool:
@@ -90,27 +107,63 @@ def is_number(value: Any) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:  # noqa: PLR0911  one answer for each type
-    """Equality of CEL: numbers across types, lists and maps by their content, everything else within one type."""
+    """Equality of CEL: numbers across types, lists and maps by their content, everything else within one type.
+
+    Raises: EvaluationError for a value of Kubernetes' types on the left and a value of another type on the right; Unknown.
+    """
+    for each in (one, other):
+        if isinstance(each, Unknown):
+            raise each
     if is_number(one) and is_number(other):
-        return bool(one == other)
+        mixed = isinstance(one, float) or isinstance(other, float)
+        return float(one) == float(other) if mixed else bool(one == other)
+    if isinstance(one, str) and isinstance(other, str):
+        return one == other
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and _same_lists(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
-        return len(one) == len(other) and all(has_key(other, key) and same(value, at(other, key)) for key, value in one.items())
-    if type_name(one) != type_name(other):
-        return False
-    if isinstance(one, Opaque):
-        return bool(one.key == other.key)
-    if isinstance(one, Optional):
-        for each in (*one.held, *other.held):
-            known(each)
+        return len(one) == len(other) and all(key in other and _same_within(value, other[key]) for key, value in one.items())
+    if isinstance(one, Opaque) and one.kind not in ("timestamp", "duration"):
+        return _same_opaque(one, other)
+    if isinstance(one, Optional) and isinstance(other, Optional):
         return len(one.held) == len(other.held) and all(map(same, one.held, other.held))
-    return bool(one == other)
+    return type_name(one) == type_name(other) and bool(one == other if not isinstance(one, Opaque) else one.key == other.key)
+
+
+def _same_lists(one: list[Any], other: list[Any]) -> bool:
+    if isinstance(one, Unordered) or isinstance(other, Unordered):
+        raise Unsupported(NO_ORDER)
+    WORK.spend(len(one))
+    return all(map(_same_within, one, other))
+
+
+def _same_opaque(one: Opaque, other: Any) -> bool:
+    if other is None:
+        return False
+    # The sum of quantities is kept in another form, which is not seen on the right.
+    if not isinstance(other, Opaque) or one.kind != other.kind or other.data == SUM:
+        raise no_overload()
+    return bool(one.key == other.key)
+
+
+def _same_within(one: Any, other: Any) -> bool:
+    """Equality of elements, whose errors count as equality in some lists of the server's evaluator."""
+    try:
+        return same(one, other)
+    except EvaluationError:
+        raise Unsupported("lists or maps whose elements can't be compared") from None
 
 
 def contains(values: Iterable[Any], value: Any) -> bool:
     """True if one of the values is the same."""
-    return any(same(each, value) for each in values)
+    return any(_is_same(value, each) for each in values)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    try:
+        return same(one, other)
+    except EvaluationError:
+        return False
 
 
 def keyed(key: Any) -> Any:
@@ -120,9 +173,64 @@ def keyed(key: Any) -> Any:
 
 def has_key(found: dict[Any, Any], key: Any) -> bool:
     """True if a map has a key; a number of any type finds an equal one."""
-    return isinstance(key, str | int | float | bool) and keyed(key) in found
+    return isinstance(key, str | int | float | tuple) and keyed(key) in found
 
 
 def at(found: dict[Any, Any], key: Any) -> Any:
     """The value of a key that the map has."""
     return found[keyed(key)]
+
+
+def ordered_keys(found: dict[Any, Any]) -> list[Any]:
+    """The keys of a map in a fixed order: bools, numbers, texts."""
+    return sorted((key[1] if isinstance(key, tuple) else key for key in found), key=_rank)
+
+
+def _rank(key: Any) -> tuple[int, Any]:
+    return (0, key) if isinstance(key, bool) else (2, key) if isinstance(key, str) else (1, key)
+
+
+def constant_set(values: Sequence[Any]) -> frozenset[tuple[str, Any]] | None:
+    """The types and values of a list of constants, numbers in all types that have them; None if one has parts.
+
+    upstream: github.com/google/cel-go/interpreter/decorators.go:maybeOptimizeSetMembership
+    """
+    found: set[tuple[str, Any]] = set()
+    for value in values:
+        kind = type_name(value)
+        if kind not in ("bool", "double", "int", "string", "uint"):
+            return None
+        found.add((kind, value))
+        if kind == "double" and value.is_integer():
+            found |= {("int", int(value)), ("uint", int(value))}
+        elif kind in ("int", "uint"):
+            found |= {("double", float(value)), ("int", int(value)), ("uint", int(value))}
+    return frozenset(found)
+
+
+def is_member(known: frozenset[tuple[str, Any]], value: Any) -> bool:
+    """True if a list of constants has a value."""
+    if isinstance(value, bytes):
+        raise AbortedError("internal error: bytes have no hash")
+    plain = value is None or isinstance(value, str | int | float)
+    return plain and (type_name(value), value) in known
+
+
+def normalized(value: Any, depth: int = 0) -> Any:
+    """A value of an object as an API server reads it from JSON: whole numbers beyond 64 bits are doubles.
+
+    Raises: Unsupported for what is nested too deeply, or is no JSON.
+    """
+    if isinstance(value, str) or value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else float(value)
+    if depth > DEEPEST:
+        raise Unsupported("the object is nested too deeply")
+    if isinstance(value, dict):
+        changed = {key: new for key, each in value.items() if (new := normalized(each, depth + 1)) is not each}
+        return {**value, **changed} if changed else value
+    if isinstance(value, list):
+        found = [normalized(each, depth + 1) for each in value]
+        return found if any(new is not each for new, each in zip(found, value, strict=True)) else value
+    raise Unsupported("the object has a value that is no JSON")

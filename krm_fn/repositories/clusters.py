@@ -19,7 +19,7 @@ from krm_fn.config import repository
 from krm_fn.config.places import located
 from krm_fn.config.repository import RepositoryConfig
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories import config_files
+from krm_fn.repositories import config_files, policies
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import RepositoryFacts, UnmatchedGlob
 from krm_fn.sources.files import is_within
@@ -163,7 +163,7 @@ class Configs:
             name = config_files.shown(file)
             text, value = config_files.read(name)
             try:
-                read = repository.read(value)
+                read = policies.with_files(repository.read(value), name, anywhere=bool(self._named))
             except ConfigError as error:
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
             self._read[file] = ConfigFile(file=name, folder=self._folder(file), text=text, config=read)

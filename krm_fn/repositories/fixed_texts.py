@@ -27,6 +27,7 @@ def fixed(data: bytes, fixes: Iterable[Fix]) -> tuple[bytes, list[Fix]]:
     Raises: InputError where it can't be read or written.
     """
     source = reading.of_bytes(data).sources[0]
+    source.text.quotes = True
     items = list(source.text.items)
     made: list[Fix] = []
     for fix in fixes:
@@ -47,6 +48,7 @@ def _with_fix(text: Text, items: list[Any], fix: Fix) -> list[Any] | None:
     if not isinstance(outer, str):
         return None
     inner = yamlio.read_stream(outer.encode())
+    inner.quotes = True
     new = _with_value(inner, list(inner.items), fix.inside, fix.current, fix.proposed)
     if new is None:
         return None

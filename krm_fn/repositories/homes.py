@@ -40,7 +40,7 @@ class Homes:
         origin = self.origin(of)
         if origin is None:
             return {}
-        line, column = located(origin, self._text(origin.file))
+        line, column = located(origin, self._text(origin.file), follow=self._places.follow)
         return {"file": origin.file, "index": max(origin.item, 0), "line": line, "column": column} if line else {}
 
     def origin(self, of: Finding | Related) -> Origin | None:

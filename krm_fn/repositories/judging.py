@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.objects import kind_of, name_of, ref_of, text
-from krm_fn.base.paths import get
+from krm_fn.base.objects import kind_of, ref_of
 from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing
+from krm_fn.pipeline.stages import Before, Judging
+from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.templated import templated
@@ -26,13 +25,13 @@ from krm_fn.repositories.types import Problem
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
-from krm_fn.sources.places import MATCHERS, Places
+from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError, Sources
 from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Self
+    from typing import Any, Self
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object, Ref
@@ -50,10 +49,6 @@ if TYPE_CHECKING:
 VM = "VirtualMachine"
 # The rule about templates, which are no mistake.
 TEMPLATES = "unrendered-template"
-# Rules that report what is not in the bundle: another target may have it.
-ABOUT_ABSENT = frozenset(
-    ("missing-object", "missing-revision", "unresolved-instancetype", "unresolved-preference", "failed-inference")
-)
 
 
 class Subject(Value):
@@ -68,7 +63,7 @@ class Subject(Value):
 class Unit(Value):
     """What is judged as one bundle: a target, or files that no kustomization uses; `name` is "" for these.
 
-    `kustomized` are the folders with kustomizations.
+    `kustomized` are the folders with kustomizations. `before` is what the unit was at an earlier commit, for policies.
     """
 
     settings: TargetSettings
@@ -76,6 +71,17 @@ class Unit(Value):
     target: Target | None = None
     files: tuple[str, ...] = ()
     kustomized: frozenset[str] = frozenset()
+    before: Before | None = None
+
+
+class Material(Value):
+    """What a unit was judged by: what was read, the config, what is known beside it, and where values are written."""
+
+    found: Sources
+    config: Config
+    surroundings: Surroundings
+    places: Places
+    homes: Homes | None = None
 
 
 class Options(Value):
@@ -84,7 +90,8 @@ class Options(Value):
     `using` is the program that builds kustomizations, None where there is none. `quoted`: the lines of findings are wanted.
     `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
     that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
-    `proposing`: also values that a user has to decide on.
+    `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces itself.
+    `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives.
     """
 
     using: Builder | None = None
@@ -99,6 +106,8 @@ class Options(Value):
     spool: str = ""
     fixing: bool = False
     proposing: bool = False
+    unchanged: bool = False
+    describing: Callable[[Material], Any] | None = None
 
 
 class UnitResult(Value):
@@ -110,7 +119,7 @@ class UnitResult(Value):
     names of objects that this one lacks. `external` are objects outside of git that it uses, `notes` what was left alone.
     `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
     `built` is False where a target can't be built. `reach` is there where it was judged with what others offer, for a cache.
-    `fixing` is what can be fixed, where that is wanted.
+    `fixing` is what can be fixed, where that is wanted, and `described` what else was wanted. `cluster` is the config's.
     """
 
     release: Release
@@ -133,6 +142,8 @@ class UnitResult(Value):
     built: bool = True
     reach: Reach | None = None
     fixing: Fixing | None = None
+    described: Any = None
+    cluster: str = ""
 
     def renumbered(self, before: int) -> Self:
         """The same behind so many items of other units; its findings name the target."""
@@ -162,12 +173,13 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
-    result = judge_sources(found, lost, config, options, surroundings, target=unit.target)
+    result = judge_sources(found, lost, config, options, surroundings, target=unit.target, before=unit.before)
     if unit.target and result.wants and options.spool and offered is None and not lost:
         spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
     notes += taken.notes if taken else ()
-    return result.but(name=unit.name, offers=offers, notes=(*notes, *result.notes), reach=reach if options.kept else None)
+    result = result.but(name=unit.name, cluster=unit.settings.cluster, offers=offers, notes=(*notes, *result.notes))
+    return result.but(reach=reach) if options.kept else result
 
 
 def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
@@ -259,14 +271,20 @@ def judge_sources(
     surroundings: Surroundings = NO_SURROUNDINGS,
     *,
     target: Target | None = None,
+    before: Before | None = None,
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     judging = Judging(
-        ignores=options.ignores, definitions=options.definitions, off=True, units=found.units, surroundings=surroundings
+        ignores=options.ignores,
+        definitions=options.definitions,
+        off=True,
+        units=found.units,
+        surroundings=surroundings,
+        before=Before(items=found.items, config=config) if options.unchanged else before,
     )
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
-    places = Places(found, lost)
+    places = Places(found, lost, config.policies)
     result = _with_findings(found, in_templates.added_to(outcome), config, lost, places)
     result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
     result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
@@ -281,6 +299,9 @@ def judge_sources(
         silenced = homes.of(each.finding for each in result.suppressed)
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
+    if options.describing:
+        material = Material(found=found, config=config, surroundings=surroundings, places=places, homes=homes)
+        result = result.but(described=options.describing(material))
     if options.quoted:
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
@@ -318,21 +339,8 @@ def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome
     return result.but(
         objects=len(entries),
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
-        wants=frozenset(wanted(outcome.findings, [entry.obj for entry in entries])),
+        wants=frozenset(wants.wanted(outcome.findings, [entry.obj for entry in entries])),
     )
-
-
-def wanted(findings: Iterable[Finding], objects: Sequence[Object]) -> Iterator[str]:
-    """The names of what the findings miss, and of the instancetypes and preferences of VMs that stand elsewhere."""
-    for finding in findings:
-        if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):
-            yield finding.current.rpartition("/")[2]
-    own = {name_of(obj) for obj in objects if kind_of(obj) in sharing.KINDS}
-    for obj in objects:
-        for matcher in MATCHERS:
-            name = text(get(obj, (*matcher, "name")))
-            if name and name not in own:
-                yield name
 
 
 def _subjects(found: Sources, in_templates: Iterable[Entry]) -> Iterator[Subject]:

@@ -21,10 +21,10 @@ def merged(findings: Iterable[Finding]) -> list[Finding]:
     found: dict[tuple[Any, ...], Finding] = {}
     targets: dict[tuple[Any, ...], set[str]] = {}
     for finding in findings:
-        key = _key(finding)
-        found.setdefault(key, finding)
-        targets.setdefault(key, set()).update(finding.targets)
-    return [_with(finding, targets[key]) for key, finding in found.items()]
+        same = key(finding)
+        found.setdefault(same, finding)
+        targets.setdefault(same, set()).update(finding.targets)
+    return [_with(finding, targets[same]) for same, finding in found.items()]
 
 
 def merged_suppressed(suppressed: Iterable[Suppressed]) -> list[Suppressed]:
@@ -32,13 +32,13 @@ def merged_suppressed(suppressed: Iterable[Suppressed]) -> list[Suppressed]:
     found: dict[tuple[Any, ...], Suppressed] = {}
     targets: dict[tuple[Any, ...], set[str]] = {}
     for each in suppressed:
-        key = each.by, each.reason, *_key(each.finding)
-        found.setdefault(key, each)
-        targets.setdefault(key, set()).update(each.finding.targets)
-    return [each.but(finding=_with(each.finding, targets[key])) for key, each in found.items()]
+        same = each.by, each.reason, *key(each.finding)
+        found.setdefault(same, each)
+        targets.setdefault(same, set()).update(each.finding.targets)
+    return [each.but(finding=_with(each.finding, targets[same])) for same, each in found.items()]
 
 
-def _key(finding: Finding) -> tuple[Any, ...]:
+def key(finding: Finding) -> tuple[Any, ...]:
     """What two findings have to have in common to be the same. A cluster may have its own severity of a rule.
 
     Overlays give an object of a base another namespace: where the place in the text is known, namespaces tell nothing apart.

@@ -217,11 +217,14 @@ def _named(name: str, way: list[Layer]) -> str:
     return name
 
 
-def located(origin: Origin, text_of: StreamText | None) -> tuple[int, int]:
-    """Line and column of an origin in the text of its file, of the nearest value around it where it is not there."""
+def located(origin: Origin, text_of: StreamText | None, *, follow: bool = False) -> tuple[int, int]:
+    """Line and column of an origin in the text of its file, of the nearest value around it where it is not there.
+
+    `follow`: the place of an alias is that of the value it brings.
+    """
     if text_of is None or origin.item < 0:
         return 0, 0
-    line, column = text_of.place(origin.item, origin.path)
+    line, column = text_of.place(origin.item, origin.path, follow=follow)
     written = get(text_of.items[origin.item], origin.path)
     if origin.inside is None or not line or not isinstance(written, str):
         return line, column

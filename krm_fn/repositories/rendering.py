@@ -14,7 +14,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import judging, sharing
+from krm_fn.repositories import judging, sharing, wants
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.pools import mapped
@@ -151,7 +151,7 @@ def _result(unit: Unit, found: Sources, outcome: Outcome, lost: Sequence[Lost]) 
         severity=dict(config.severity),
         findings=_findings(unit, found, outcome, lost),
         offers=sharing.offers(found.items, unit.name, found.places),
-        wants=frozenset(judging.wanted(outcome.findings, [entry.obj for entry in bundle.entries(found.items)])),
+        wants=frozenset(wants.wanted(outcome.findings, [entry.obj for entry in bundle.entries(found.items)])),
         external=outcome.external,
         items=len(found.items),
         objects=sum(1 for _ in bundle.entries(found.items)),

@@ -21,7 +21,10 @@ class Settings:
         self._made: dict[int, TargetSettings] = {}
 
     def __call__(self, folder: str) -> TargetSettings:
-        found = self._configs.settings_for(folder or os.curdir)  # it keeps what it gives
+        return self.checked(self._configs.settings_for(folder or os.curdir))  # it keeps what it gives
+
+    def checked(self, found: TargetSettings) -> TargetSettings:
+        """The settings with the config to judge with."""
         if id(found) not in self._made:
             self._made[id(found)] = found.but(config=self._checking(found.config))
         return self._made[id(found)]

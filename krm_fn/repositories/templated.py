@@ -78,7 +78,7 @@ def templated(
     if not templates:
         return Templated()
     places = found.places
-    beside = _Beside(entries, places, surroundings)
+    beside = Beside(entries, places, surroundings)
     result = Templated(notes=tuple(_notes(templates, places)))
 
     def judged(each: Template) -> Templated:
@@ -147,7 +147,7 @@ class _Home:
         return {"item": self._entry.item, "inside": inside}
 
 
-class _Beside:
+class Beside:
     """What stands beside templates: objects that they may name, and those that decide how all are judged."""
 
     def __init__(self, entries: Iterable[Entry], places: Sequence[tuple[str, int]], surroundings: Surroundings) -> None:

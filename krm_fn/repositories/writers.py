@@ -6,6 +6,7 @@ the names of their entries; so entries are looked for by name first.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 # Keys by which entries of a list are told apart.
 MERGE_KEYS = ("name", "key", "mountPath", "containerPort")
 EXPRESSION = frozenset(".*+?()[]{}\\^$")  # what makes a text more than a plain word
+FIELD_STEP = re.compile(r"(?<!\\)\.(?![^\[]*\])")  # a dot, but not one in brackets or behind a backslash
+GENERATED = {"ConfigMap": "configMap", "Secret": "secret"}
 LABELS = ("labels", "matchLabels", "selector", "nodeSelector")
 
 
@@ -170,6 +173,7 @@ def _fields(obj: Object, wanted: Wanted) -> Iterator[Path]:
         for number, each in enumerate(as_list(obj.get("replicas"))):
             if as_map(each).get("count") == value and as_map(each).get("name") in wanted.names:
                 yield "replicas", number, "count"
+    yield from _replacements(obj, wanted)
     yield from _labels(obj, wanted)
     if wanted.path == ("metadata", "name") and isinstance(value, str):
         if (suffix := text(obj.get("nameSuffix"))) and value.endswith(suffix):
@@ -188,6 +192,40 @@ def _images(obj: Object, value: object) -> Iterator[Path]:
                 yield "images", number, key
         if "newName" in as_map(each) and isinstance(value, str) and value.partition("@")[0].rpartition(":")[0] == name:
             yield "images", number, "newName"
+
+
+def _replacements(obj: Object, wanted: Wanted) -> Iterator[Path]:
+    """Where a replacement takes a value from: the literal of a generated ConfigMap, else the field that it names."""
+    for number, each in reversed([*enumerate(map(as_map, as_list(obj.get("replacements"))))]):
+        for target, among in enumerate(map(as_map, as_list(each.get("targets")))):
+            select = as_map(among.get("select"))
+            for field, written in enumerate(as_list(among.get("fieldPaths"))):
+                if is_meant(select.get("kind"), select.get("name"), wanted) and _is_field(text(written), wanted):
+                    yield from _literals(obj, as_map(each.get("source")), wanted.value)
+                    yield "replacements", number, "targets", target, "fieldPaths", field
+
+
+def _is_field(written: str, wanted: Wanted) -> bool:
+    """True if a field path of a replacement leads to the value."""
+    parts, at = [part.replace("\\.", ".") for part in FIELD_STEP.split(written)], wanted.obj
+    if len(parts) != len(wanted.path):
+        return False
+    for part, step in zip(parts, wanted.path, strict=True):
+        at = get(at, (step,))
+        key, is_key, named = part.strip("[]").partition("=")
+        chosen = bool(is_key) and part.startswith("[") and str(as_map(at).get(key)) == named
+        if not (part == str(step) or chosen or (part == "*" and isinstance(step, int))):
+            return False
+    return True
+
+
+def _literals(obj: Object, source: Object, value: Any) -> Iterator[Path]:
+    """The literal of a generator from which a replacement takes a value."""
+    key = text(source.get("fieldPath")).removeprefix("data.")
+    for number, each in enumerate(map(as_map, as_list(obj.get(f"{GENERATED.get(text(source.get('kind')), '')}Generator")))):
+        for literal, written in enumerate(as_list(each.get("literals")) if each.get("name") == source.get("name") else ()):
+            if written == f"{key}={value}":
+                yield f"{GENERATED[source['kind']]}Generator", number, "literals", literal
 
 
 def _labels(obj: Object, wanted: Wanted) -> Iterator[Path]:

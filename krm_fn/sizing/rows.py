@@ -162,6 +162,15 @@ def added(row: Row, demand: Demand) -> Row:
     )
 
 
+def together(one: Row, other: Row) -> Row:
+    """The sums of two rows, under the labels of the first."""
+    devices = dict(one.devices)
+    add_to(devices, other.devices)
+    sums = {name: getattr(one, name) + getattr(other, name) for name in ("machines", "vcpus", "without_pod", "notes", "cost")}
+    amounts = ("guest", "cpu", "memory", "overhead", "storage")
+    return one.but(devices=devices, **sums, **{name: plus(getattr(one, name), getattr(other, name)) for name in amounts})
+
+
 def _requests(demand: Demand) -> Amounts:
     found: Amounts = {}
     for pod in demand.pods:

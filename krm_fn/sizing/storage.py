@@ -30,8 +30,8 @@ def of_vm(vm_spec: Object, instance_spec: Object, namespace: str, bundle: Bundle
     """The claims of a VM: those that it creates, then those of the bundle that its volumes name."""
     templates = [as_map(each) for each in as_list(vm_spec.get("dataVolumeTemplates"))]
     created = [_of_data_volume(each, TEMPLATE) for each in templates]
-    names = {each["name"] for each in created}
-    return [*created, *(each for each in _of_volumes(instance_spec, namespace, bundle) if each["name"] not in names)]
+    names = {each.get("name") for each in created}
+    return [*created, *(each for each in _of_volumes(instance_spec, namespace, bundle) if each.get("name") not in names)]
 
 
 def is_created(claim: Object) -> bool:
@@ -106,7 +106,7 @@ def _of_claim(obj: Object, kind: str) -> Object:
 
 def _record(name: str, kind: str, asked: Object) -> Object:
     """A claim; without `size` where the source decides it, without `storageClass` where the cluster's default is meant."""
-    size, named = get(asked, SIZE), asked.get("storageClassName")
+    size, named = get(asked, SIZE), text(asked.get("storageClassName"))
     found = {"kind": kind, "name": name, "storageClass": named, "size": canonical(size)}
     return {key: value for key, value in found.items() if is_set(value)}
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.base.redaction import Place
     from krm_fn.findings.finding import Related
+    from krm_fn.kubevirt.settings import PolicyObject
     from krm_fn.sources.reading import Sources
     from krm_fn.sources.salvage import Lost
     from krm_fn.yamlio import ListText, StreamText
@@ -44,8 +45,19 @@ LINE_END = re.compile(r"\r\n?|\n")
 class Places:
     """Lines and columns in the texts that were read, and in the files from which a kustomization or a package was built."""
 
-    def __init__(self, found: Sources, lost: Iterable[Lost] = ()) -> None:
-        """`lost` are the documents that can't be read."""
+    def __init__(
+        self,
+        found: Sources,
+        lost: Iterable[Lost] = (),
+        policies: Iterable[PolicyObject] = (),
+        *,
+        follow: bool = False,
+    ) -> None:
+        """`lost` are the documents that can't be read, `policies` those of the config.
+
+        `follow`: the place of an alias is that of the value it brings.
+        """
+        self.follow = follow
         self._items = [(source, number) for source in found.sources for number in source.objects]
         own = [source for source in found.sources if not source.folder]
         self._data = {source.file: source.data for source in own}
@@ -54,6 +66,7 @@ class Places:
         self._lost: dict[str, bool] = {}
         for each in lost:
             self._lost[each.error.file] = self._lost.get(each.error.file, False) or hides_text(each.text)
+        self._policies = {(each.file, each.index): each.text for each in policies if each.file}
         self._read: dict[str, tuple[list[str], list[int]]] = {}  # lines without unreadable documents; first lines of items
         self._secret: dict[tuple[str, int], frozenset[int] | None] = {}
         self._folders = {folder for source in found.sources for folder in (os.curdir, source.folder) if folder}
@@ -109,17 +122,25 @@ class Places:
 
     def _place(self, of: Finding | Related) -> tuple[int, int]:
         if of.item < 0:
-            return 0, 0
+            return self._place_in_policy(of)
         key = isinstance(of, Finding) and of.rule in OF_KEYS
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         source, number = self._items[of.item]
         if of.file == source.file and not source.folder:
-            return source.text.place(number, (*of.inside, *path), key=key)
+            return source.text.place(number, (*of.inside, *path), key=key, follow=self.follow)
         made_of = self._opened(of.file) if of.file else None
         if made_of is None:
             return 0, 0
         entry = made_of.origin(get(source.text.items[number], of.inside), of.index)
-        return made_of.text.place(entry.item, (*entry.path, *path), key=key) if entry else (0, 0)
+        if entry is None:
+            return 0, 0
+        return made_of.text.place(entry.item, (*entry.path, *path), key=key, follow=self.follow)
+
+    def _place_in_policy(self, of: Finding | Related) -> tuple[int, int]:
+        text = self._policies.get((of.file, of.index))
+        if text is None:
+            return 0, 0
+        return yamlio.read_stream(text.encode(), file=of.file).place(of.index, (*of.inside, *of.path))
 
     def _opened(self, file: str) -> MadeOf | None:
         """The file that annotations name; None if it can't be read."""

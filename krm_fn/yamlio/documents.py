@@ -149,11 +149,12 @@ def read_single(text: str) -> Any:
     return texts.items[0] if texts.items else None
 
 
-def read_alone(text: str, memo: Memo) -> tuple[Any, Spans]:
-    """The value of one document of a stream, and the places of its nodes in the text.
+class NotAlone(Exception):  # noqa: N818  it is no error of the text
+    """A document has to be read with those around it: it is not one document, or has aliases, which are counted in a stream."""
 
-    Raises: InputError if it cannot be read alone: it is not one document, or has aliases, which are counted over the stream.
-    """
+
+def read_alone(text: str, memo: Memo) -> tuple[Any, Spans]:
+    """The value of one document of a stream, and the places of its nodes in the text. Raises: InputError, NotAlone."""
     source = Source(text, memo=memo)
     try:
         source.get()
@@ -162,7 +163,7 @@ def read_alone(text: str, memo: Memo) -> tuple[Any, Spans]:
         value = read_node(source, source.get())[0]
         source.get()
         if source.aliased or source.get().__class__ is not StreamEndEvent:
-            raise InputError("this document has to be read with those around it")
+            raise NotAlone
     except YAMLError as error:
         raise translate(error, text.encode(), "") from None
     return value, source.spans

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.yamlio.emit import Style, block, entry, flow, kept_block, scalar_text
+from krm_fn.yamlio.emit import Style, block, entry, flow, kept_block, quoted, scalar_text, single_quoted
 from krm_fn.yamlio.layout import (
     BLANKS_AND_BREAKS,
     RARE_BREAKS,
@@ -17,7 +17,7 @@ from krm_fn.yamlio.layout import (
     past_comments,
     skip_blanks,
 )
-from krm_fn.yamlio.nodes import BLOCK_SCALAR, MAP, SEQ
+from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ
 from krm_fn.yamlio.styles import style_of
 
 TYPE_CHECKING = False
@@ -42,6 +42,7 @@ class Edits:
         self.text, self.root, self.newline, self.json, self.inside = text, root, newline, json, inside
         self.edits: list[tuple[int, int, int, str]] = []  # start, end, depth downwards, new text
         self.depth = 0
+        self.quotes = False  # True: a text that replaces another one keeps its quotes
         # True while every edit adds complete lines between lines of block style, or replaces a scalar there. Such text is not
         # read back, because that would take as long as everything else together. Any other edit sets it to False.
         self.simple = root.simple and not (root.flow or inside or is_exotic(text)) and text.endswith("\n")
@@ -76,34 +77,52 @@ class Edits:
     def replace(self, node: Node, holder: Holder, new: Any) -> None:
         kind, start, end = holder
         if kind == FLOW:
-            self.replace_in_flow(node, start if start >= 0 else node.start, new)
+            self.replace_in_flow(node, start, end, new)
         elif kind == ROOT:
             self.replace_root(node, new)
         elif kind == KEY:
             colon = self.colon(start, end)
             column = column_of(self.text, start)
-            lines = entry("", new, column, self.style_before(node, column))
+            text = self.quoted_as(node, new)
+            lines = [f" {text}"] if text else entry("", new, column, self.style_before(node, column))
             self.replace_behind(node, colon, lines)
         else:
             dash = self.dash(node)
             column = column_of(self.text, dash)
-            lines = entry("-", new, column, self.style_before(node, column))
+            text = self.quoted_as(node, new)
+            lines = [f"- {text}"] if text else entry("-", new, column, self.style_before(node, column))
             self.replace_behind(node, dash + 1, [lines[0][1:], *lines[1:]])
+
+    def quoted_as(self, node: Node, new: Any) -> str:
+        """The new text in the quotes of the old one, if quotes are to be kept and the old text has any; else no text."""
+        quote = self.text[node.start : node.start + 1]
+        if not (self.quotes and node.kind == LEAF and quote in ("'", '"') and isinstance(new, str)):
+            return ""
+        return single_quoted(new) if quote == "'" else quoted(new)
 
     def style_before(self, node: Node, column: int) -> Style:
         """The style of new text in place of a node of `column`. Comments after the node must not become part of a literal."""
         end = line_end(self.text, node.end)
         return self.style if past_comments(self.text, end, column + 1) == end else self.style.but(literal=False)
 
-    def replace_in_flow(self, node: Node, key_start: int, new: Any) -> None:
-        text, start = self.text, node.start
+    def replace_in_flow(self, node: Node, key_start: int, key_end: int, new: Any) -> None:
+        """Replace a value in brackets; its key has this span, or it is the entry of a list and has none."""
+        text, start, end, lead = self.text, node.start, node.end, ""
         self.simple = False
-        if node.start == node.end and before(text, start) != ":":
+        if start == end:
+            start, end, lead = *self.gap(key_start, key_end), " "
+        first = line_start(text, key_start if key_start >= 0 else start)
+        before_key = text[first : key_start if key_start >= 0 else start]
+        margin = before_key if self.json and first and not before_key.strip(" \t") else None
+        self.edit(start, end, lead + (self.quoted_as(node, new) or flow(new, self.style, margin, json=self.json)))
+
+    def gap(self, key_start: int, key_end: int) -> tuple[int, int]:
+        """Where a value goes that is missing behind a colon in brackets: the blanks from the colon to a comma."""
+        if key_start < 0:
             raise Unspliceable("a key without a colon")
-        lead = " " if node.start == node.end and text[start - 1 : start] == ":" else ""
-        first = line_start(text, key_start)
-        margin = text[first:key_start] if self.json and first and not text[first:key_start].strip(" \t") else None
-        self.edit(start, node.end, lead + flow(new, self.style, margin, json=self.json))
+        colon = self.colon(key_start, key_end)
+        comma = skip_blanks(self.text, colon)
+        return colon, comma if self.text[comma : comma + 1] == "," else colon
 
     def replace_root(self, node: Node, new: Any) -> None:
         self.simple = False

@@ -78,6 +78,11 @@ def quoted(text: str) -> str:
     return _in_quotes(text, _escape)
 
 
+def single_quoted(text: str) -> str:
+    """The text in single quotes; no text where they can't hold it, because they have no escapes."""
+    return "'" + text.replace("'", "''") + "'" if text.isprintable() else ""
+
+
 def json_quoted(text: str) -> str:
     """The text as a JSON string."""
     return _in_quotes(text, _json_escape)

@@ -38,12 +38,13 @@ def respell(
     inside: bool = False,
     expand: bool = False,
     successors: Mapping[str, str] | None = None,
+    quotes: bool = False,
 ) -> str:
     """The text of `old` changed so that it reads as `new`.
 
     `parse` returns the tree of a text, `read` its value, or raises InputError. `json` is for a text that shows no style itself,
     `inside` for one from inside brackets. With `expand`, no alias stays. `successors` names keys that replace others in the
-    same map, and keep their comments.
+    same map, and keep their comments. With `quotes`, a text that replaces another one keeps its quotes.
     Raises: Unspliceable if the complete value as new text does not read back either; no legal text is known to do this.
     """
     root = parse(text)
@@ -51,7 +52,7 @@ def respell(
         if expand and not expanding:
             continue
         splicer = Splicer(text, root, newline, targets, json=json, inside=inside, expand=expanding)
-        splicer.successors = successors or {}
+        splicer.successors, splicer.quotes = successors or {}, quotes
         try:
             edited = splicer.run(old, new)
             if splicer.simple or (_has_same_end(text, edited) and same(read(edited), new)):

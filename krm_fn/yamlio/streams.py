@@ -7,6 +7,7 @@ the documents of another form. Values, places and written bytes are the same as 
 from __future__ import annotations
 
 from krm_fn.base.errors import InputError
+from krm_fn.base.keeping import keeper
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied
 from krm_fn.yamlio.plain.lines import NotPlain, read_laid_out
@@ -22,16 +23,23 @@ if TYPE_CHECKING:
     from krm_fn.yamlio.plain.lines import Layout
     from krm_fn.yamlio.spans import Spans
 
+    # A document's value, layout, start and end of its content, and the places of its nodes if libyaml read it.
+    Known = tuple[Any, Layout | None, tuple[int, int], Spans | None]
+
 BOM = b"\xef\xbb\xbf"
 MARK = b"---"
+OTHER_MARKS = (b"%", b"...")  # at the start of a line: of a directive, and of the end of a document
 ODD = (-1, -1)  # instead of the layout of a document that libyaml had to read
 
 
 def read_plain_stream(data: bytes, file: str) -> PlainStream | None:
-    """The text of a stream; None if it cannot be cut at its marks, or if a document cannot be read by itself."""
+    """The text of a stream; None if it cannot be cut at its marks, or if a document cannot be read by itself.
+
+    Raises: InputError for a document that is wrong, as if libyaml had read the complete stream.
+    """
     try:
         return _read(_prepared(data), file)
-    except (NotPlain, InputError):  # libyaml words the error and knows the line
+    except NotPlain:
         return None
 
 
@@ -53,9 +61,36 @@ def _read(data: bytes, file: str) -> PlainStream:
     if any(end - start > LARGEST_ITEM for start, _, end in found):
         raise NotPlain
     for start, head, end in found:
-        text.add(Piece(start=start, end=end, line=line), head)
+        piece = Piece(start=start, end=end, line=line)
+        try:
+            text.add(piece, head)
+        except InputError:
+            raise _error_of(data, piece, file) from None
         line += data.count(b"\n", start, end)
     return text
+
+
+def _error_of(data: bytes, piece: Piece, file: str) -> InputError:
+    """Why a document can't be read, at its place in the stream; the documents before it can be.
+
+    The mark of the next document is read too, because an unclosed value ends there. Raises: NotPlain if only libyaml can tell
+    where the document begins and ends, or which error comes first: it looks ahead for characters that YAML does not allow.
+    """
+    from krm_fn.yamlio.documents import NotAlone, read_alone
+    from krm_fn.yamlio.reader import Memo
+
+    if any(data.startswith(other) or b"\n" + other in data for other in OTHER_MARKS):
+        raise NotPlain
+    check_characters(data.decode())
+    document = data[piece.start : piece.end] + (MARK + b"\n" if piece.end < len(data) else b"")
+    try:
+        read_alone(document.decode(), Memo())
+    except InputError as error:
+        line = error.line + piece.line - 1 if error.line else 0
+        return InputError(error.message, file=file, line=line, column=error.column)
+    except NotAlone:
+        pass
+    raise NotPlain
 
 
 def _cut(data: bytes) -> Iterator[tuple[int, int, int]]:
@@ -110,34 +145,53 @@ class PlainStream(StreamText):
         self.names: dict[str, Any] = {}
 
     def add(self, piece: Piece, head: int) -> None:
-        """Read the document of a piece, whose mark ends at `head`. Raises: NotPlain, InputError."""
+        """Read the document of a piece, whose mark ends at `head`. Raises: NotPlain, InputError without its place."""
+        kept = keeper()
+        key = self.data[piece.start : piece.end], head - piece.start
+        known: Known | None = kept.documents.get(key) if kept else None
+        if known is None:
+            known = self._known(piece, head)
+            if kept:
+                kept.documents.put(key, known)
+        value, layout, span, spans = known
+        if spans:
+            spans.names = self.names
+            self.odd[len(self.items)] = spans
+        self.items.append(value)
+        self.layouts.append(layout)
+        self.spans.append(span)
+        self.pieces.append(piece)
+
+    def _known(self, piece: Piece, head: int) -> Known:
+        """What the text of a document tells, wherever it stands in a stream."""
         text = self.data[piece.start : piece.end].decode()
         check_characters(text)
         start, end = _span(text, len(self.data[piece.start : head].decode()))
-        value, layout = self.read(text[start:end], text)
-        self.items.append(value)
-        self.layouts.append(layout)
-        self.spans.append((start, end))
-        self.pieces.append(piece)
+        value, layout, spans = self.read(text[start:end], text)
+        return value, layout, (start, end), spans
 
-    def read(self, content: str, document: str) -> tuple[Any, Layout | None]:
-        """The value of a document, and its layout; `document` also has its mark and the text around it."""
+    def read(self, content: str, document: str) -> tuple[Any, Layout | None, Spans | None]:
+        """The value of a document, its layout, and the places of its nodes if libyaml had to read it.
+
+        `document` also has its mark and the text around it.
+        """
         if not content:
-            return None, ODD
+            return None, ODD, None
         try:
             value, layout = read_laid_out(content)
         except NotPlain:
-            from krm_fn.yamlio.documents import read_alone
+            from krm_fn.yamlio.documents import NotAlone, read_alone
             from krm_fn.yamlio.reader import Memo
 
             self.memo = self.memo or Memo()
-            value, spans = read_alone(document, self.memo)
-            spans.names = self.names
-            self.odd[len(self.items)] = spans
-            return value, ODD
+            try:
+                value, spans = read_alone(document, self.memo)
+            except NotAlone:
+                raise NotPlain from None
+            return value, ODD, spans
         if not isinstance(value, dict):
-            return value, ODD
-        return value, None if content.startswith(" ") else layout
+            return value, ODD, None
+        return value, None if content.startswith(" ") else layout, None
 
     def tree_of(self, item: int, text: str) -> Node:
         if item in self.odd:
@@ -153,7 +207,7 @@ class PlainStream(StreamText):
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]
-        if layout and layout != ODD and not (expand or self.successors):
+        if layout and layout != ODD and not (expand or self.successors or self.quotes):
             text, (start, end) = self.text_of(item), self.spans[item]
             content = text[start:end]
             try:

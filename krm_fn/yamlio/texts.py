@@ -78,7 +78,8 @@ class Text:
     """The common part of both texts: the bytes, the values, and the pieces of the values.
 
     `outer` has, by item, the values of anchors that the item aliases but does not define. A caller that writes may set
-    `successors`: keys that replace others. If both occur in one map, the line stays and only its key changes.
+    `successors`: keys that replace others. If both occur in one map, the line stays and only its key changes. And `quotes`: a
+    text that replaces another one keeps its quotes.
     """
 
     def __init__(self, data: bytes, file: str, items: list[Any], pieces: Pieces | list[Piece]) -> None:
@@ -86,6 +87,7 @@ class Text:
         self.newline = newline_of(data)
         self.outer: dict[int, dict[str, Any]] = {}
         self.successors: Mapping[str, str] = {}
+        self.quotes = False
         self.json = False
         self.memo: Memo | None = None
         self.noted: Spans | None = None  # the notes of the reader of libyaml's events
@@ -95,10 +97,11 @@ class Text:
         piece = self.pieces[item]
         return self.data[piece.start : piece.end].decode()
 
-    def place(self, item: int, path: Path = (), *, key: bool = False) -> tuple[int, int]:
+    def place(self, item: int, path: Path = (), *, key: bool = False, follow: bool = False) -> tuple[int, int]:
         """The line and column, from 1, of the value at `path`, or of its nearest ancestor; (0, 0) if neither is known.
 
-        With `key`, the place is that of the last key, not of its value.
+        With `key`, the place is that of the last key, not of its value. With `follow`, the place of a value that an alias or a
+        merge brings is that of its text.
         """
         if not 0 <= item < len(self.pieces):
             return 0, 0
@@ -107,6 +110,10 @@ class Text:
         if node is None:
             return piece.line, piece.column + 1
         at = node.start
+        if follow:
+            from krm_fn.yamlio.following import followed  # few ask for it
+
+            at, path = followed(node, text, path), ()
         for step in path:
             if step in node.entries:
                 key_start, _, node = node.entries[step]
@@ -185,6 +192,7 @@ class Text:
             inside=piece.form == EXACT,
             expand=expand,
             successors=self.successors,
+            quotes=self.quotes,
         )
 
     def is_bloated(self, item: int) -> bool:

@@ -24,7 +24,7 @@ def test_the_arguments_stay_as_they_were() -> None:
 
 
 def test_vms_of_one_side_are_added_or_removed() -> None:
-    found = diff([vm("old")], [vm("new")])
+    found = diff([vm("old")], [with_sockets(4, "new")])
     assert [(each["name"], each["change"], each["effect"]) for each in found] == [
         ("new", "added", ["added"]),
         ("old", "removed", ["removed"]),

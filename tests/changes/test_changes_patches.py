@@ -13,8 +13,8 @@ from measured import Cases, files
 from measured import cases as measured_cases
 
 import krm_fn
-from krm_fn.changes.diffing import side_of
 from krm_fn.changes.patches import patches
+from krm_fn.changes.sides import side_of
 
 CHANGES, FUZZ = files("changes"), files("fuzz")
 BUNDLES = [case for name in FUZZ for case in measured_cases(name, every=200)]

@@ -20,7 +20,7 @@ def causes(record: Object, path: str) -> list[Object]:
 
 def test_a_change_has_both_values_the_time_and_the_edited_field() -> None:
     (record,) = diff([vm()], [with_sockets(4)])
-    this = {"source": "vm", "kind": "VirtualMachine", "namespace": "default", "name": "web"}
+    this = {"source": "vm", "kind": "VirtualMachine", "namespace": "default", "name": "web", "old": 2, "new": 4}
     assert record["guest"] == {"vcpus": {"old": 2, "new": 4}}
     assert record["changes"] == [
         {
@@ -60,7 +60,9 @@ def test_a_new_vm_gets_the_edited_instancetype() -> None:
     (record,) = diff([typed(), instancetype(2)], [typed(), instancetype(4)], new=True)
     assert record["effect"] == ["atNextStart"]
     assert record["guest"] == {"vcpus": {"old": 2, "new": 4}}
-    assert causes(record, "/spec/domain/cpu/sockets") == [{"source": "instancetype", **SMALL, "field": "spec.cpu.guest"}]
+    assert causes(record, "/spec/domain/cpu/sockets") == [
+        {"source": "instancetype", **SMALL, "field": "spec.cpu.guest", "old": 2, "new": 4}
+    ]
 
 
 def test_an_instancetype_that_is_gone_is_kept() -> None:
@@ -82,7 +84,8 @@ def test_a_moved_reference_is_the_cause() -> None:
     moved = typed()
     moved["spec"]["instancetype"]["name"] = "large"
     (record,) = diff([typed(), instancetype(2), large], [moved, instancetype(2), large])
-    assert [cause["field"] for cause in causes(record, "/spec/domain/cpu/sockets")] == ["spec.instancetype.name"]
+    (cause,) = causes(record, "/spec/domain/cpu/sockets")
+    assert (cause["field"], cause["old"], cause["new"]) == ("spec.instancetype.name", "small", "large")
 
 
 def test_a_setting_of_the_cluster_is_the_cause() -> None:
@@ -92,7 +95,25 @@ def test_a_setting_of_the_cluster_is_the_cause() -> None:
 
     (record,) = diff([vm(), cluster("host-model")], [vm(), cluster("Haswell")])
     assert causes(record, "/spec/domain/cpu/model") == [
-        {"source": "kubevirt", "kind": "KubeVirt", "field": "spec.configuration.cpuModel"}
+        {
+            "source": "kubevirt",
+            "kind": "KubeVirt",
+            "field": "spec.configuration.cpuModel",
+            "old": "host-model",
+            "new": "Haswell",
+        }
+    ]
+
+
+def test_a_number_that_the_api_has_no_room_for_is_refused() -> None:
+    (record,) = diff([vm()], [with_sockets(-1)])
+    assert record["effect"] == ["refused"]
+    assert record["update"]["causes"] == [
+        {
+            "field": "spec.template.spec.domain.cpu.sockets",
+            "path": "spec.template.spec.domain.cpu.sockets",
+            "message": "the value is -1, but must be 0 to 2147483647; correct it",
+        }
     ]
 
 

@@ -65,7 +65,7 @@ def test_the_pods_are_those_of_capacity() -> None:
 
 
 def test_new_and_removed_vms_have_one_pod() -> None:
-    assert cpus(pods([vm("gone"), vm()], [vm(), vm("new")])) == [{"before": "205m"}, {"after": "205m"}]
+    assert cpus(pods([vm("gone"), vm()], [vm(), with_sockets(4, "new")])) == [{"before": "205m"}, {"after": "405m"}]
 
 
 def test_a_change_that_no_pod_shows_has_none() -> None:
@@ -199,7 +199,7 @@ def _nanos(text: str) -> int:
 
 
 def test_no_sizes_are_told_of_releases_whose_pods_are_not_known() -> None:
-    old, new = vm("gone"), vm("new")
+    old, new = vm("gone"), with_sockets(8, "new")
     limits: Object = {"items": [old, vm(), quota(**{"requests.cpu": "1"})], "functionConfig": release("1.3")}
     found = krm_fn.diff(limits, {"items": [new, with_sockets(4), quota(**{"requests.cpu": "1"})]})
     assert [record["change"] for record in found["vms"]] == ["removed", "added", "changed"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from random import Random
 from typing import Any
 
 import yaml
@@ -56,21 +57,19 @@ def names(base: list[Any], head: list[Any]) -> list[tuple[str, str]]:
     return [(each["name"], each["change"]) for each in krm_fn.diff({"items": base}, {"items": head})["vms"]]
 
 
-def shuffled(value: Any, draw: st.DrawFn) -> Any:
+def shuffled(value: Any, random: Random) -> Any:
+    """The value with the keys of all maps in another order. One source of chance for all of them is drawn at once."""
     if isinstance(value, dict):
-        keys = draw(st.permutations(list(value)))
-        return {key: shuffled(value[key], draw) for key in keys}
-    return [shuffled(each, draw) for each in value] if isinstance(value, list) else value
+        return {key: shuffled(value[key], random) for key in random.sample(list(value), len(value))}
+    return [shuffled(each, random) for each in value] if isinstance(value, list) else value
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> tuple[list[Any], str]:
     """A bundle, and a text of it with the keys in another order and with comments."""
-    bundle = [*draw(BUNDLE), *draw(TYPES)]
-    lines = yaml.safe_dump_all([shuffled(each, draw) for each in bundle], sort_keys=False).splitlines()
-    marks = draw(
-        st.lists(st.sampled_from(["", "  # note", "\n# a line: of its own"]), min_size=len(lines), max_size=len(lines))
-    )
+    bundle, random = [*draw(BUNDLE), *draw(TYPES)], Random(draw(st.integers(0, 2**32)))
+    lines = yaml.safe_dump_all([shuffled(each, random) for each in bundle], sort_keys=False).splitlines()
+    marks = random.choices(["", "  # note", "\n# a line: of its own"], k=len(lines))
     return bundle, "".join(f"{line}{mark}\n" for line, mark in zip(lines, marks, strict=True))
 
 

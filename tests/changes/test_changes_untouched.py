@@ -8,6 +8,8 @@ import time
 import pytest
 from diffing import Object, diff, instancetype, typed, vm
 
+from krm_fn.changes.summary import fails, level_of
+
 POLICY = {"configuration": {"instancetype": {"referencePolicy": "expand"}}}
 
 
@@ -36,9 +38,12 @@ def test_a_change_of_the_cluster_may_reach_every_vm() -> None:
     assert record["atRestart"] == ["/spec/domain/cpu/model"]
 
 
-def test_under_an_expanding_policy_an_unchanged_manifest_is_sent() -> None:
+def test_under_an_expanding_policy_an_unchanged_manifest_is_sent_and_refused_as_before() -> None:
     base = [cluster(**POLICY), typed(), instancetype(2)]
-    assert [record["effect"] for record in diff(base, copy.deepcopy(base))] == [["refused"]]
+    (record,) = diff(base, copy.deepcopy(base))
+    assert (record["effect"], record["asBefore"]) == (["refused"], True)
+    assert level_of(record) is None
+    assert not fails([record], "any")
 
 
 def revision(cpus: int) -> Object:

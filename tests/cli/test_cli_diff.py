@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,14 +46,12 @@ def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None
     ran = run("diff", "base", "head", cwd=sides)
     assert ran.returncode == 0
     assert ran.stdout == (
-        "VirtualMachine default/web: changes while it runs; needs a migration to finish the change, and nobody starts one;"
-        " something waits for the next start\n"
-        "  vCPUs: 2 → 4\n"
+        "VirtualMachine default/web: needs a live migration, and nobody starts it; changes at the next start\n"
+        "  guest: vCPUs 2 → 4\n"
         "  pod requests: CPU 0.205 → 0.405, memory 2.3Gi → 2.32Gi\n"
-        "  CPU: /spec/domain/cpu/sockets: 2 → 4, after the migration\n"
-        "    because of VirtualMachine default/web: spec.template.spec.domain.cpu.sockets\n"
-        "  CPU hotplug limit: /spec/domain/cpu/maxSockets: 8 → 16, at the next start\n"
-        "    because of VirtualMachine default/web: spec.template.spec.domain.cpu.sockets\n"
+        "  because of the manifest: spec.template.spec.domain.cpu.sockets 2 → 4:\n"
+        "    CPU sockets 2 → 4, after the migration\n"
+        "    hotplug limit of CPU sockets 8 → 16, at the next start\n"
         "\n"
         "1 of 1 VM changes: 1 migration\n"
     )
@@ -100,7 +97,7 @@ def test_colours_are_shown_when_they_are_wanted(sides: Path) -> None:
 def test_a_setting_of_the_cluster_can_be_a_flag(sides: Path) -> None:
     stage = "{vmRolloutStrategy: Stage}"
     ran = run("diff", "base", "head", "--configuration", stage, cwd=sides)
-    assert ran.stdout.splitlines()[0] == "VirtualMachine default/web: needs a restart; something waits for the next start"
+    assert ran.stdout.splitlines()[0] == "VirtualMachine default/web: needs a restart"
 
 
 def test_a_vm_that_cannot_migrate_takes_no_memory(sides: Path) -> None:
@@ -112,7 +109,8 @@ def test_a_vm_that_cannot_migrate_takes_no_memory(sides: Path) -> None:
 
 def test_new_vms_can_be_compared(sides: Path) -> None:
     ran = run("diff", "base", "head", "--assume", "new", cwd=sides)
-    assert ran.stdout.splitlines()[0] == "VirtualMachine default/web: new VMs start with other values"
+    assert ran.stdout.splitlines()[0] == "VirtualMachine default/web: starts with other values"
+    assert ran.stdout.splitlines()[-1] == "1 of 1 VM would start with other values"
 
 
 def test_an_upgrade_alone_can_be_compared(sides: Path) -> None:
@@ -139,16 +137,7 @@ def test_markdown_has_a_mark_and_a_fold_for_each_level(sides: Path) -> None:
     assert out.startswith("<!-- kubevirt-render diff -->\n### kubevirt-render: 1 of 1 VM changes: 1 migration\n")
     html = MarkdownIt("commonmark").render(out)
     assert "<summary>1 VM: migration</summary>" in html
-    assert html.count("<li>") == 7
-
-
-def test_markdown_fits_into_a_comment_whatever_there_is_to_say(sides: Path) -> None:
-    for side, text in (("base", BASE), ("head", HEAD)):
-        vms = "---\n".join(text.replace("name: web", f"name: web-{number}") for number in range(300))
-        (sides / side / "vm.yaml").write_text(vms)
-    out = run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout
-    assert len(out) < 65_536
-    assert re.search(r"^- and \d+ more$", out, re.MULTILINE)
+    assert html.count("<li>") == 7  # six lines of text, and the meaning of the word
 
 
 QUOTA = """\
@@ -169,7 +158,7 @@ def test_quotas_stand_before_the_figures(sides: Path) -> None:
         "quota default/a_b*c: requests.memory 2.3Gi → 2.32Gi of 4Gi",
     ]
     html = MarkdownIt("commonmark").render(run("diff", "base", "head", "-o", "markdown", cwd=sides).stdout)
-    assert "<li>quota <code>default/a_b*c:</code> requests.cpu 0.205 to 0.405 of 0.4: over by 0.005</li>" in html
+    assert "<li>quota <code>default/a_b*c:</code> requests.cpu 0.205 → 0.405 of 0.4: over by 0.005</li>" in html
 
 
 def test_only_the_configuration_of_the_cluster_may_change(tmp_path):

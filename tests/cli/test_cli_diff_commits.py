@@ -67,7 +67,13 @@ def test_an_edit_of_a_base_reaches_the_vms_of_all_targets(here):
     tree(here, {"base/vm.yaml": HALTED})
     assert effects(here, "--base", "main") == [("clusters/a", "typed", "stopped"), ("clusters/b", "typed", "stopped")]
     assert effects(here, "--base", "main", "clusters/b") == [("clusters/b", "typed", "stopped")]
-    assert diff(here, "--base", "main")[1].startswith("VirtualMachine default/typed in clusters/a: the VM is stopped\n")
+    assert diff(here, "--base", "main")[1].startswith(
+        "2 VirtualMachines: are stopped\n  default: typed (in clusters/a, clusters/b)\n"
+    )
+    each = diff(here, "--base", "main", "--no-group")[1]
+    assert each.startswith(
+        "VirtualMachine default/typed in clusters/a: is stopped\n\nVirtualMachine default/typed in clusters/b:"
+    )
 
 
 def test_an_instancetype_of_another_folder_reaches_the_vms_that_use_it(here):
@@ -97,7 +103,7 @@ def test_the_base_is_the_commit_that_both_sides_have_in_common(here):
 def test_paths_start_from_the_working_directory(here):
     tree(here, {"base/vm.yaml": HALTED, "clusters/b/kustomization.yaml": "resources: [../nowhere]\n"})
     code, out, err = diff(here / "clusters", "--base", "main")
-    assert (code, out.splitlines()[0]) == (1, "VirtualMachine default/typed in a: the VM is stopped")
+    assert (code, out.splitlines()[0]) == (1, "VirtualMachine default/typed in a: is stopped")
     assert err.startswith("kubevirt-render: error: b/kustomization.yaml:")
     assert err.count("\n") == 1
 

@@ -99,7 +99,11 @@ def test_a_secret_can_be_removed(tmp_path):
 
 
 def test_vms_of_one_side_have_no_patch(tmp_path):
-    code, out, err = run(tmp_path, [TYPE, VM], [TYPE, {**VM, "metadata": {"name": "other"}}])
+    _, out, err = run(tmp_path, [TYPE, VM], [TYPE, {**VM, "metadata": {"name": "other"}}])
+    assert "VMs that are renamed: 1" in err
+    code, out, err = run(
+        tmp_path, [TYPE, VM], [TYPE, {**VM, "metadata": {"name": "other"}, "spec": {**VM["spec"], "runStrategy": "Halted"}}]
+    )
     assert (code, out) == (0, "[]\n")
     assert "VMs that are added: 1" in err
     assert "VMs that are removed: 1" in err

@@ -234,6 +234,15 @@ def test_each_value_is_fixed_in_the_file_that_wrote_it(here, jobs):
 
 
 @newest
+def test_a_patch_in_quotes_keeps_its_quotes(here):
+    add = """[{"op": "add", "path": "/spec/template/spec/domain/cpu/threads", "value": "1"}]"""
+    quoted = f"resources: [../../base]\npatches: [{{target: {{kind: VirtualMachine}}, patch: '{add}'}}]\n"
+    tree(here, {"overlays/north/kustomization.yaml": quoted})
+    check("--fix", ".", cwd=here)
+    assert text(here, "overlays/north/kustomization.yaml") == quoted.replace('"1"', "1")
+
+
+@newest
 def test_a_cached_run_is_fixed_too(here):
     assert check(".", cwd=here)[0] == 1
     assert check("--fix", ".", cwd=here)[0] == 0

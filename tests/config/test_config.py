@@ -206,8 +206,8 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
             own(kubeVirtVersion="1.9"),
             (
                 "spec.kubeVirtVersion: unknown key; expected one of mode, kubevirtVersion, catalogue, defaults, "
-                "presets, instances, configuration, provenance, podSize, patches, schemaPolicies, rulePackages, "
-                "failOn, severity; did you mean kubevirtVersion"
+                "presets, instances, configuration, provenance, podSize, patches, policies, "
+                "schemaPolicies, rulePackages, failOn, severity; did you mean kubevirtVersion"
             ),
         ),
         (own(provenance="true"), "spec.provenance: found 'true'; expected true or false without quotes"),

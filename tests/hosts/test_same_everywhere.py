@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -21,8 +22,10 @@ from krm_fn import yamlio
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of
 
 BUNDLE = ROOT / "fixtures" / "hosts" / "bundle"
+POLICIES = ROOT / "fixtures" / "hosts" / "policies" / "policies.yaml"
 PAGE = ROOT / "docs" / "hosts.md"
 PLUGINS = "--enable-alpha-plugins"
+WHOLE = ("--truncate-output=false",)
 
 Key = tuple[str, str, str, str]
 Objects = Mapping[Key, Any]
@@ -53,14 +56,19 @@ def read_folder(folder: Path) -> Objects:
 
 
 class Host:
-    """A copy of the bundle, and the environment to run something over it."""
+    """A copy of the bundle, the environment to run something over it, and what the programs wrote beside their output."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder = folder
         self.environment = environment
+        self.told = ""
 
     def call(self, *command: str) -> str:
-        return passed(run(*command, cwd=self.folder, environment=self.environment))
+        return self.noted(run(*command, cwd=self.folder, environment=self.environment))
+
+    def noted(self, ran: subprocess.CompletedProcess[str]) -> str:
+        self.told += ran.stderr
+        return passed(ran)
 
     def transformed_by(self, config: str) -> Host:
         """The bundle with the function below `transformers:`."""
@@ -86,6 +94,7 @@ def function(host: Host, _: pytest.FixtureRequest) -> Objects:
         yamlio.read_resource_list(b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"), items, []
     )
     ran = subprocess.run(["kubevirt-render"], input=listed, env=host.environment, capture_output=True, check=True)
+    host.told += ran.stderr.decode()
     return by_key(yamlio.read_value(ran.stdout.decode())["items"])
 
 
@@ -116,26 +125,26 @@ def kubectl_plugin(host: Host, request: pytest.FixtureRequest) -> Objects:
 
 
 def kpt_render(host: Host, _: pytest.FixtureRequest) -> Objects:
-    host.piped("exec: kubevirt-render").call(on_path("kpt"), "fn", "render", ".", "--allow-exec")
+    host.piped("exec: kubevirt-render").call(on_path("kpt"), "fn", "render", ".", "--allow-exec", *WHOLE)
     return read_folder(host.folder)
 
 
 def kpt_render_image(host: Host, request: pytest.FixtureRequest) -> Objects:
     image = contained(host, request)
-    host.piped(f"image: {image}").call(on_path("kpt"), "fn", "render", ".", "--image-pull-policy", "never")
+    host.piped(f"image: {image}").call(on_path("kpt"), "fn", "render", ".", "--image-pull-policy", "never", *WHOLE)
     return read_folder(host.folder)
 
 
 def kpt_eval_image(host: Host, request: pytest.FixtureRequest) -> Objects:
     image = contained(host, request)
-    host.call(on_path("kpt"), "fn", "eval", ".", "--image", image, "--image-pull-policy", "never")
+    host.call(on_path("kpt"), "fn", "eval", ".", "--image", image, "--image-pull-policy", "never", *WHOLE)
     return read_folder(host.folder)
 
 
 def argo_cd(host: Host, request: pytest.FixtureRequest) -> Objects:
     played: Sidecar = request.getfixturevalue("sidecar")
     (host.folder / "kustomization.yaml").unlink()  # its build would leave out the local sizes before they are looked for
-    return read(passed(played.generate(host.folder, [{"name": "defaults", "string": "auto"}])))
+    return read(host.noted(played.generate(host.folder, [{"name": "defaults", "string": "auto"}])))
 
 
 def contained(host: Host, request: pytest.FixtureRequest) -> str:
@@ -158,6 +167,10 @@ HOSTS: dict[str, Callable[[Host, pytest.FixtureRequest], Objects]] = {
     "kpt fn eval, image": kpt_eval_image,
     "Argo CD": argo_cd,
 }
+
+
+# What shows a plugin's findings only where the plugin fails.
+SILENT = ("kubectl kustomize, plugin",)
 
 
 def table_row(name: str, given: Objects, expected: Objects, found: Objects) -> str:
@@ -197,6 +210,46 @@ def test_every_host_gives_what_the_command_gives(
     if os.environ.get("UPDATE_HOSTS_TABLE"):
         update(name, row)
     assert row in PAGE.read_text().splitlines()
+
+
+@pytest.fixture
+def with_policies(host: Host) -> Host:
+    """The bundle with policies in it, which warn."""
+    shutil.copy(POLICIES, host.folder)
+    with (host.folder / "kustomization.yaml").open("a") as kustomization:
+        kustomization.write(f"  - {POLICIES.name}\n")
+    return host
+
+
+def told_of_policies(text: str) -> list[str]:
+    """What the policies said, in order of the names; hosts put their own words around it."""
+    return sorted(set(re.findall(r"finding of [\w:-]+|userInfo is known to the cluster only", text)))
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_every_host_reports_the_findings_of_policies_and_leaves_them_as_they_came(
+    name: str, with_policies: Host, request: pytest.FixtureRequest, environment: dict[str, str]
+) -> None:
+    given = read(POLICIES.read_text())
+    ran = run("kubevirt-render", "render", str(with_policies.folder), cwd=ROOT, environment=environment)
+    passed(ran)
+    expected = told_of_policies(ran.stderr)
+    assert len(expected) == len(set(expected)) == 24
+    found = HOSTS[name](with_policies, request)
+    assert {key: found.get(key) for key in given} == given
+    if name not in SILENT:
+        assert told_of_policies(with_policies.told) == expected
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_a_host_that_is_silent_where_it_succeeds_reports_the_findings_of_policies_that_deny(
+    name: str, with_policies: Host, request: pytest.FixtureRequest
+) -> None:
+    file = with_policies.folder / POLICIES.name
+    file.write_text(file.read_text().replace("[Warn]", "[Deny]").replace("[Audit]", "[Deny]"))
+    with pytest.raises(AssertionError):
+        HOSTS[name](with_policies, request)
+    assert len(told_of_policies(with_policies.told)) == 24
 
 
 def test_the_bundle_is_large_and_of_many_kinds() -> None:

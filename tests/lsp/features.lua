@@ -24,6 +24,8 @@ end
 vim.wait(20000, function() return #vim.diagnostic.get(0) > 0 end, 20)
 answers.diagnostics = vim.tbl_map(function(each) return each.code or each.message end, vim.diagnostic.get(0))
 answers.hover = ask("textDocument/hover", { position = place("small") })
+answers.field = ask("textDocument/hover", { position = place("bus") })
+answers.vm = ask("textDocument/hover", { position = place("web") })
 answers.completion = ask("textDocument/completion", { position = place("fedora") })
 answers.definition = ask("textDocument/definition", { position = place("small") })
 answers.references = ask("textDocument/references", { position = place("small"), context = { includeDeclaration = true } })
@@ -35,5 +37,30 @@ answers.text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), "\n") .
 vim.wait(20000, function() return #vim.diagnostic.get(0) == 0 end, 20)
 answers.remaining = #vim.diagnostic.get(0)
 answers.hints = ask("textDocument/inlayHint", { range = range })
+answers.sized = ask("textDocument/hover", { position = place("web") })
+
+local function completed(line, word) -- what fits behind a word that is typed in place of a line
+  local at = place(line).line
+  vim.api.nvim_buf_set_lines(0, at, at + 1, false, { word })
+  vim.wait(300)
+  local found = ask("textDocument/completion", { position = { line = at, character = #word } })
+  vim.cmd("silent undo")
+  return vim.tbl_map(function(each) return each.label end, found or {})
+end
+
+answers.completed = {
+  value = completed("  runStrategy:", "  runStrategy: "),
+  instancetype = completed("    name: small", "    name: "),
+  revision = completed("    kind: VirtualMachineInstancetype", "    revisionName: "),
+  volume = completed("            - name: root", "            - name: "),
+  claim = completed("          containerDisk:", "          persistentVolumeClaim: {claimName: "),
+}
+vim.api.nvim_buf_set_lines(0, 0, 1, false, { 'apiVersion: "kubevirt.io/v1' })
+vim.wait(20000, function() return #vim.diagnostic.get(0) > 0 end, 20)
+answers.broken = vim.tbl_map(function(each) return each.code or each.message end, vim.diagnostic.get(0))
+client = vim.lsp.get_client_by_id(client)
+client.notify("workspace/didChangeConfiguration", { settings = { kubevirtRender = { inlayHints = false } } })
+client = client.id
+answers.without_hints = ask("textDocument/inlayHint", { range = range })
 io.stdout:write(vim.json.encode(answers))
 vim.cmd("qall!")

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from edited_files import SIZE, VM, WRONG
+from edited_files import OTHERS, SIZE, VM, WRONG
 
 NVIM = shutil.which("nvim")
 
@@ -18,6 +18,11 @@ NVIM = shutil.which("nvim")
 @pytest.mark.skipif(NVIM is None, reason="nvim is not on the PATH; Debian has it as neovim")
 def test_each_feature_works_in_neovim(tmp_path: Path) -> None:
     (tmp_path / "size.yaml").write_text(SIZE)
+    (tmp_path / "others.yaml").write_text(OTHERS)
+    (tmp_path / "vm.yaml").write_text(VM)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(tmp_path)]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
     (tmp_path / "vm.yaml").write_text(WRONG)
     words = [
         str(NVIM),
@@ -42,3 +47,14 @@ def test_each_feature_works_in_neovim(tmp_path: Path) -> None:
     assert [each["label"] for each in found["hints"]] == ["2 vCPUs, 4 GiB", "2 sockets, 1 core, 1 thread"]
     assert found["text"] == VM
     assert found["remaining"] == 0
+    assert "How the disk is attached" in found["field"]["contents"]["value"]
+    assert found["vm"]["contents"]["value"].startswith("**web** — refused: runStrategy")
+    assert found["sized"]["contents"]["value"].startswith("**web** — 2 vCPUs, 4 GiB")
+    fitting = {sort: set(labels) for sort, labels in found["completed"].items()}
+    assert {"Always", "Halted"} <= fitting["value"]
+    assert {"small", "u1.small"} & fitting["instancetype"]
+    assert "small-1" in fitting["revision"]
+    assert "root" in fitting["volume"]
+    assert "data" in fitting["claim"]
+    assert found["broken"] == ["unreadable-document"]
+    assert not found["without_hints"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import pytest_lsp
-from edited_files import SIZE, VM, WRONG
+from edited_files import LARGER, OTHERS, SIZE, VM, WRONG
 from lsprotocol import types as lsp
 from pygls.protocol import default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
@@ -21,6 +21,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "size.yaml").write_text(SIZE)
     (tmp_path / "vm.yaml").write_text(VM)
+    (tmp_path / "others.yaml").write_text(OTHERS)
     return tmp_path
 
 
@@ -137,10 +138,52 @@ async def test_hovers_tell_sizes_names_and_types(client: LanguageClient, folder:
     assert await hover(client, folder, lsp.Position(500, 3)) == ""
 
 
+@pytest.mark.asyncio
+async def test_a_hover_tells_what_a_field_means_and_who_gives_its_value(client: LanguageClient, folder: Path) -> None:
+    text = VM.replace("        devices:\n", "        memory: {}\n        devices:\n").replace("{bus: virtio}", "{}")
+    await opened(client, folder, text.replace("              disk: {}", "              disk:\n                bus: scsi"))
+    text = text.replace("              disk: {}", "              disk:\n                bus: scsi")
+    found = await hover(client, folder, position(text, "bus"))
+    assert "How the disk is attached" in found
+    assert "Value: `'scsi'`, from the VM itself" in found
+    assert "- no say: the preference `fedora` `spec.devices.preferredDiskBus` of the catalogue of KubeVirt 1.9" in found
+    assert "wants `'virtio'`" in found
+    assert "Always restarts it" in await hover(client, folder, position(text, "runStrategy"))
+
+
+@pytest.mark.asyncio
+async def test_a_hover_tells_which_release_removes_a_name(client: LanguageClient, folder: Path) -> None:
+    old = VM.replace("name: fedora", "name: centos.7")
+    config = folder / ".kubevirt-render.yaml"
+    config.write_text("kind: RenderVirtualMachines\nspec: {kubevirtVersion: '1.2'}\n")
+    client.workspace_did_change_watched_files(
+        lsp.DidChangeWatchedFilesParams([lsp.FileEvent(config.as_uri(), lsp.FileChangeType.Created)])
+    )
+    await opened(client, folder, old)
+    found = await hover(client, folder, position(old, "centos.7"))
+    assert "VirtualMachineClusterPreference of the catalogue of KubeVirt 1.2" in found
+    assert "Gone since KubeVirt 1." in found
+
+
+@pytest.mark.asyncio
+async def test_a_vm_that_is_refused_shows_why_and_what_its_instancetype_gives(client: LanguageClient, folder: Path) -> None:
+    await opened(client, folder, WRONG)
+    found = await hover(client, folder, position(WRONG, "web"))
+    assert found.startswith("**web** — refused: runStrategy 'always' is not supported")
+    assert "The instancetype `small` gives 2 vCPUs, 4 GiB" in found
+    asked = lsp.InlayHintParams(document(folder), lsp.Range(lsp.Position(0, 0), lsp.Position(99, 0)))
+    assert [each.label for each in await client.text_document_inlay_hint_async(asked) or ()] == ["2 vCPUs, 4 GiB"]
+
+
 # By name: what is replaced, by what, with `|` where the cursor is, and some of the words that fit there.
 COMPLETED = {
     "instancetype": ("name: small", "name: |", {"small"}),
     "preference": ("name: fedora", "name: rhel|", {"rhel.9", "windows.11"}),
+    "own preference": ("name: fedora", "name: fa|", {"fast"}),
+    "revision": ("    name: small", "    name: small\n    revisionName: |", {"small-1"}),
+    "claim": ("containerDisk: {image: example.com/fedora}", "persistentVolumeClaim:\n            claimName: |", {"data"}),
+    "definition of a network": ("pod: {}", "multus:\n            networkName: |", {"lan"}),
+    "kind of a matcher": ("kind: VirtualMachineInstancetype", "kind: |", {"VirtualMachineClusterInstancetype"}),
     "value": ("runStrategy: Always", "runStrategy: |", {"Always", "Halted", "RerunOnFailure"}),
     "bus": ("{bus: virtio}", "\n                bus: |", {"scsi", "sata", "usb", "virtio"}),
     "volume": ("- name: root\n          containerDisk", "- name: |\n          containerDisk", {"root"}),
@@ -174,6 +217,32 @@ async def test_definitions_and_references_lead_from_file_to_file(client: Languag
     asked = lsp.ReferenceParams(context, lsp.TextDocumentIdentifier(uri=size), position(SIZE, "small"))
     (used,) = await client.text_document_references_async(asked) or ()
     assert (used.uri, used.range.start) == (document(folder).uri, position(VM, "small"))
+
+
+# The word in the VM, and the file and line (from 0) of its definition.
+DEFINED = {
+    "instancetype": ("name: small\n", "size.yaml", 2),
+    "preference": ("name: fast", "others.yaml", 2),
+    "revision": ("revisionName: small-1", "others.yaml", 7),
+    "claim": ("claimName: data", "others.yaml", 12),
+    "DataSource": ("DataSource, name: images", "others.yaml", 17),
+    "network": ("networkName: lan", "others.yaml", 22),
+}
+
+
+@pytest.mark.parametrize("sort", DEFINED)
+@pytest.mark.asyncio
+async def test_each_sort_of_name_leads_to_its_definition_and_back(client: LanguageClient, folder: Path, sort: str) -> None:
+    word, file, line = DEFINED[sort]
+    (folder / "vm.yaml").write_text(LARGER)
+    await opened(client, folder, LARGER)
+    at = position(LARGER, word, len(word.rstrip()) - 2)
+    (found,) = await client.text_document_definition_async(lsp.DefinitionParams(document(folder), at)) or ()
+    assert (Path(found.uri).name, found.range.start.line) == (file, line)
+    context = lsp.ReferenceContext(include_declaration=False)
+    asked = lsp.ReferenceParams(context, lsp.TextDocumentIdentifier(uri=found.uri), found.range.start)
+    used = await client.text_document_references_async(asked) or ()
+    assert (document(folder).uri, at.line) in [(each.uri, each.range.start.line) for each in used]
 
 
 @pytest.mark.asyncio

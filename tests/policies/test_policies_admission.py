@@ -102,8 +102,9 @@ def test_a_policy_that_the_server_refuses_takes_no_part() -> None:
     assert (rule, "nobody is not declared" in message) == ("refused-policy", True)
 
 
-def test_a_policy_without_a_binding_is_silent() -> None:
-    assert found([VM, policy("false")[0]]) == []
+def test_a_policy_without_a_binding_is_not_evaluated() -> None:
+    ((rule, _),) = found([VM, policy("false")[0]])
+    assert rule == "unbound-policy"
 
 
 HOSTILE = {

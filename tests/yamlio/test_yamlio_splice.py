@@ -77,6 +77,44 @@ def test_only_a_key_that_goes_gives_its_place_to_one_that_is_new(before: str, ne
     assert write_stream(text, [new]).decode() == after
 
 
-def test_a_value_behind_a_colon_in_brackets_has_a_blank_before_it() -> None:
-    text = read_stream(b'a: {"b":}\n')
-    assert write_stream(text, [{"a": {"b": 5}}]) == b'a: {"b": 5}\n'
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('a: {"b":}\n', 'a: {"b": 5}\n'),
+        ('a: {"b": }\n', 'a: {"b": 5 }\n'),
+        ('a: {"b": , c: 1}\n', 'a: {"b": 5, c: 1}\n'),
+        ("a: {'b' : , c: 1}\n", "a: {'b' : 5, c: 1}\n"),
+        ("a: {b: , c: 1} # c\n", "a: {b: 5, c: 1} # c\n"),
+    ],
+)
+def test_a_value_that_is_missing_in_brackets_goes_behind_its_colon(before: str, after: str) -> None:
+    text = read_stream(before.encode())
+    assert write_stream(text, [{"a": {**text.items[0]["a"], "b": 5}}]).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "new", "after"),
+    [
+        ("a: 'it''s' # c\n", "that's", "a: 'that''s' # c\n"),
+        ('a: "x"\n', "z", 'a: "z"\n'),
+        ("a: x\n", "z", "a: z\n"),
+        ("a: x\n", "true", 'a: "true"\n'),
+        ("a: 'x'\n", "\x07", 'a: "\\x07"\n'),  # single quotes have no escapes
+        ("a: 'x'\n", 1, "a: 1\n"),
+        ('a: \'[{"op": "add"}]\'\n', '[{"op": "test"}]', 'a: \'[{"op": "test"}]\'\n'),
+    ],
+)
+def test_a_text_keeps_the_quotes_of_the_one_that_it_replaces(before: str, new: Any, after: str) -> None:
+    text = read_stream(before.encode())
+    text.quotes = True
+    assert write_stream(text, [{"a": new}]).decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("a: [{b: 'x'}]\n", "a: [{b: 'z'}]\n"), ("a:\n- b: 'x'\n", "a:\n- b: 'z'\n")],
+)
+def test_quotes_are_kept_in_brackets_and_lists(before: str, after: str) -> None:
+    text = read_stream(before.encode())
+    text.quotes = True
+    assert write_stream(text, [{"a": [{"b": "z"}]}]).decode() == after

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
 from krm_fn.cli.sizes import DEVICES, NOTE, nodes
-from krm_fn.cli.sizes.cells import about, amount, costs, devices, figures, note, plain, stopped
+from krm_fn.cli.sizes.cells import about, costs, devices, figures, note, plain, stopped
+from krm_fn.sizing.texts import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from krm_fn.cli.sizes import DEVICES, nodes
-from krm_fn.cli.sizes.cells import about, amount, costs, devices, figures, plain, stopped, without_pod
+from krm_fn.cli.sizes.cells import about, costs, devices, figures, plain, stopped, without_pod
+from krm_fn.sizing.texts import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

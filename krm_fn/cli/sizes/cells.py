@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from krm_fn.cli.sizes import Report
     from krm_fn.sizing.rows import Row, Sized
 
-BYTES = ("memory", "storage", "ephemeral-storage", HUGE_PAGES)
-
 
 def plain(text: str) -> str:
     """Text of users on one line, in printable characters."""
@@ -73,17 +71,6 @@ def without_pod(sized: Iterable[Sized]) -> list[str]:
             what = "its pod is refused" if "pod" in record else "no pod"
             found.append(plain(f"{place}: {what}: {'; '.join(why)}"))
     return found
-
-
-def amount(resource: str, text: str) -> str:
-    """An amount of a resource of a quota as people read it."""
-    from krm_fn.kubevirt.quantity import parse
-
-    found = parse(text)
-    base = resource.removeprefix("requests.").removeprefix("limits.").removesuffix("/vmi").rpartition("/")[2]
-    if found is None or not (base.startswith(BYTES) or base == "requests.storage"):
-        return in_cpus(found) if found and base == "cpu" else text
-    return in_bytes(found)
 
 
 def about(quota: Object) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.cli.sizes.cells import amount, plain
+from krm_fn.cli.sizes.cells import plain
 from krm_fn.sizing.fitting import AFFINITY, LABEL, TAINT
 from krm_fn.sizing.placement import amount_of
 from krm_fn.sizing.rows import is_shown
+from krm_fn.sizing.texts import amount
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

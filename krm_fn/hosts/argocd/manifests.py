@@ -8,6 +8,7 @@ from krm_fn.base.bundle import Bundle, is_list
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, group_of, kind_of, metadata, namespace_of, text
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.pipeline.modes import PREFIX, replaced
+from krm_fn.pipeline.stages import POLICY
 from krm_fn.sources.skipping import TOOL_GROUPS
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def leaving(item: Any, *, notes: bool) -> Any:
     if is_local(item):
         return None
     given = annotations_of(item)
-    unwanted = INTERNAL if notes else (*INTERNAL, PREFIX)
+    unwanted = INTERNAL if notes or group_of(item) == POLICY[1] else (*INTERNAL, PREFIX)  # an annotation is part of a policy
     kept = {key: value for key, value in given.items() if not str(key).startswith(unwanted)}
     if len(kept) == len(given):
         return item

@@ -214,7 +214,8 @@ def _of_key(key: Key, value: Any) -> dict[str, Any]:
     tooltip = f"one of {', '.join(key.words)}; {key.doc}" if key.words else key.doc
     if key.type == "severity":
         return {**_announced(key.name, tooltip, "map"), "map": value}
-    shown_value = "" if value is None else json.dumps(value) if isinstance(value, dict | bool | tuple) else str(value)
+    value = [each.obj for each in value] if key.type == "policies" else value
+    shown_value = "" if value is None else json.dumps(value) if isinstance(value, dict | bool | tuple | list) else str(value)
     item = "boolean" if key.type == "switch" else "string"
     return {**_announced(key.name, tooltip, "string", item), "string": shown_value}
 

@@ -44,6 +44,7 @@ __all__ = [
     "apply",
     "apply_autoattach_preferences",
     "apply_device_preferences",
+    "complete",
     "expand",
     "set_default_disks",
     "set_default_network",
@@ -87,7 +88,7 @@ def expand(
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
     unmet = indivisible_vcpus(instancetype, preference, release)
     if defaults and completed and not conflicts:
-        refusal = _complete(spec, cluster, release) or refusal
+        refusal = complete(spec, cluster, release) or refusal
     if preference is not None and not conflicts:
         defaulted = defaults and completed and cluster.known
         unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaulted)
@@ -100,7 +101,7 @@ def expand(
     )
 
 
-def _complete(spec: Object, cluster: Cluster, release: Release) -> str:
+def complete(spec: Object, cluster: Cluster, release: Release) -> str:
     """Write the defaults of expand-spec. Returns the refusal of the default network, or ""."""
     refusal = set_instance_defaults(spec, cluster, release, certain=not cluster.known)
     since, until = WHOLLY_COMPLETED

@@ -117,9 +117,9 @@ def _draw(spec: Object, name: str, release: Release) -> None:
 
 
 def _stable(namespace: str, name: str) -> str:
-    from uuid import UUID, uuid5  # needed only to pin values
+    from krm_fn.base.uuids import uuid_of  # needed only to pin values
 
-    return str(uuid5(UUID(namespace), name))
+    return uuid_of(namespace, name)
 
 
 def states_topology(spec: Object, release: Release) -> bool:

@@ -120,9 +120,9 @@ def _created(vm: Object, owner: Object) -> Object:
 
 def stable_uuid(name: str) -> str:
     """The firmware uuid of a VM with this name that sets none."""
-    from uuid import UUID, uuid5
+    from krm_fn.base.uuids import uuid_of
 
-    return str(uuid5(UUID(FIRMWARE_NAMESPACE), name))
+    return uuid_of(FIRMWARE_NAMESPACE, name)
 
 
 def _prepare(instance: Object, preference: Object | None, cluster: Cluster, release: Release) -> str:

@@ -174,8 +174,8 @@ def _reject(found: Object, requirement: Object) -> None:
     if nodes.get(required) is None:
         nodes[required] = {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}
         return
-    for term in as_list(as_map(nodes[required]).get("nodeSelectorTerms")):
-        term["matchExpressions"] = [*as_list(as_map(term).get("matchExpressions")), requirement]
+    for term in map(as_map, as_list(as_map(nodes[required]).get("nodeSelectorTerms"))):
+        term["matchExpressions"] = [*as_list(term.get("matchExpressions")), requirement]
 
 
 def _keep_apart(found: Object, launch: Launch) -> None:

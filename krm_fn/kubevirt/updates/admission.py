@@ -5,18 +5,21 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, validat
 
 from __future__ import annotations
 
+from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission import admit_vm
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
+from krm_fn.kubevirt.admission.objects import admit_object
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.pinned import pin
-from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.resolve.matcher import faults
 from krm_fn.kubevirt.schema.checking import check
-from krm_fn.kubevirt.schema.flaws import TYPE
+from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.stored_form import stored
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
     from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.resolve import Matcher
+    from krm_fn.kubevirt.schema.flaws import Flaw
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 # Who refuses a VM: the API server or the mutating webhook by its schema, then the webhooks.
@@ -38,6 +42,8 @@ CREATION_ONLY = (
     "pkg/network/admitter/discontinued.go:validateDiscontinuedBindings",
     "pkg/virt-config/featuregate/validator.go:ValidateFeatureGates",
 )
+# upstream: vmpool-admitter.go:ValidateVMPoolSpec
+SELECTOR = ("spec", "selector")
 # Errors of a matcher that the mutating webhook refuses, whatever stands in the cluster; inference fails there, too.
 NAMES = ("unknown-name", "wrong-namespace", "wrong-kind", "unexpected-kind")
 REVISIONS = ("revision-missing", "revision-undecodable", "revision-form-unreadable", "revision-of-another-object")
@@ -57,14 +63,29 @@ class Verdict(Value):
         return not self.stage
 
 
-def misshapen(vm: Object, release: Release) -> tuple[Cause, ...]:
-    """Where a VM has values of other types than the API, or no template: no cluster takes it, whatever else it says."""
-    if not isinstance(get(vm, INSTANCE_SPEC), dict):
-        return (Cause(path=TEMPLATE, message="the VM has no template with a spec; set it", reason=REQUIRED),)
-    flaws = (flaw for flaw in check(vm, release) if flaw.kind == TYPE)
+def misshapen(obj: Object, release: Release) -> tuple[Cause, ...]:
+    """Where an object of a served kind has values that no type of the API takes, or no template: no cluster takes it."""
+    holder = SERVED[group_of(obj), kind_of(obj)]
+    if not isinstance(get(obj, holder.instance), dict):
+        path = holder.template or holder.instance
+        return (Cause(path=path, message=f"{dotted(holder.instance)} is missing; set it", reason=REQUIRED),)
+    flaws = (flaw for flaw in check(obj, release) if flaw.kind == TYPE or (flaw.kind == RANGE and flaw.upstream))
     return tuple(
-        Cause(path=flaw.path, message=f"the value is {flaw.found}, but must be {flaw.expected}; correct it") for flaw in flaws
+        Cause(path=flaw.path, message=f"the value is {_found(flaw)}, but must be {flaw.expected}; correct it") for flaw in flaws
     )
+
+
+def _found(flaw: Flaw) -> str:
+    return flaw.found if flaw.kind == TYPE else show(flaw.current)
+
+
+def update_causes(old: Object, new: Object, world: World) -> tuple[Cause, ...]:
+    """Why admission refuses the update of a pool or a replica set."""
+    found = admit_object(new, cluster=world.cluster, release=world.release)
+    kept = tuple(cause for cause in found if cause.upstream not in CREATION_ONLY)
+    if kind_of(new) == "VirtualMachinePool" and get(old, SELECTOR) != get(new, SELECTOR):
+        kept += (Cause(path=SELECTOR, message="the selector of a pool cannot be changed; create another pool", reason=INVALID),)
+    return kept
 
 
 def admitted(machine: Machine, world: World, *, before: Object | None = None) -> Verdict:
@@ -73,14 +94,25 @@ def admitted(machine: Machine, world: World, *, before: Object | None = None) ->
     if changed:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=changed)
     found = find(machine, world)
-    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher, world.release)]
-    others = [error for error in found.errors if error not in wrong and _is_refused(error, world)]
-    refused = tuple(_of_matcher(error) for error in (*wrong, *others))
+    refused = _refused(machine, world, found)
     if refused:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=refused)
     vm = _mutated(machine, world, found, creating=before is None)
     causes = _causes(vm, machine, world, found, creating=before is None)
     return Verdict(vm=vm, stage=VALIDATING if causes else "", causes=causes)
+
+
+def written(machine: Machine, world: World) -> Object:
+    """What the mutating webhook makes of a VM that is created; the VM as it is where the webhook refuses it."""
+    found = find(machine, world)
+    return machine.vm if _refused(machine, world, found) else _mutated(machine, world, found, creating=True)
+
+
+def _refused(machine: Machine, world: World, found: Resolution) -> tuple[Cause, ...]:
+    """Why the mutating webhook refuses a VM."""
+    wrong = [fault for matcher in MATCHERS for fault in _faults(machine.vm, matcher, world.release)]
+    others = [error for error in found.errors if error not in wrong and _is_refused(error, world)]
+    return tuple(_of_matcher(error) for error in (*wrong, *others))
 
 
 def _mutated(machine: Machine, world: World, found: Resolution, *, creating: bool) -> Object:

@@ -6,9 +6,13 @@ from krm_fn.base.paths import copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from krm_fn.base.objects import Object
+
+    # What becomes of the VM in the cluster, from the old manifest, the new one, and that VM. None if nothing is sent.
+    Writer = Callable[[Object, Object, Object], Object | None]
 
 # The parts of a manifest that an update writes; `status` is written by the controller alone.
 PARTS = ("metadata", "spec")
@@ -49,6 +53,15 @@ def applied(old: Object, new: Object, live: Object) -> Object | None:
     """The VM after the new manifest is applied, None where the apply sends nothing."""
     patch = merge_patch(_parts(old), _parts(new), _parts(live))
     return patched(live, patch) if patch else None
+
+
+def by_replacement(_: Object, new: Object, __: Object) -> Object:
+    """The VM after the new manifest is put in its place, as a writer."""
+    return replaced(new)
+
+
+def not_at_all(_: Object, __: Object, ___: Object) -> None:
+    """Nothing is written."""
 
 
 def replaced(new: Object) -> Object:

@@ -39,14 +39,14 @@ def instance_of(machine: Machine, world: World) -> Start:
     of_spec = [cause for cause in causes if cause.path[:1] == ("spec",)]  # the controller may write any metadata
     if of_spec:
         return Start(running=None, error=of_spec[0].message)
-    running = _running(made)
+    running = running_of(made)
     return Start(running=running.but(unshared=unshared(running.spec, machine.namespace, world)))
 
 
 def made_of(found: Resolution, machine: Machine, world: World) -> Running | None:
     """The instance that would be made of a VM and what it refers to, None where conflicts forbid it."""
     made = _made(found, machine, world)
-    return _running(made) if made is not None else None
+    return running_of(made) if made is not None else None
 
 
 def _made(found: Resolution, machine: Machine, world: World) -> Object | None:
@@ -62,7 +62,8 @@ def _made(found: Resolution, machine: Machine, world: World) -> Object | None:
     return made.instance
 
 
-def _running(instance: Object) -> Running:
+def running_of(instance: Object) -> Running:
+    """An instance as the API server has it, which has just started."""
     spec, meta = stored_spec(as_map(instance.get("spec"))), as_map(instance.get("metadata"))
     guest = get(spec, ("domain", "memory", "guest"))
     return Running(

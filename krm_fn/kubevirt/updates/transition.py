@@ -7,8 +7,7 @@ from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
-from krm_fn.kubevirt.updates.admission import Verdict, admitted
-from krm_fn.kubevirt.updates.applying import applied, replaced
+from krm_fn.kubevirt.updates.admission import Verdict, admitted, written
 from krm_fn.kubevirt.updates.controller import followed, settled
 from krm_fn.kubevirt.updates.machine import Machine, Pin
 from krm_fn.kubevirt.updates.migration import migration
@@ -19,6 +18,7 @@ from krm_fn.kubevirt.updates.stored_form import stored
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.updates.applying import Writer
     from krm_fn.kubevirt.updates.machine import World
 
 # References settle in so many passes of the controller.
@@ -52,9 +52,7 @@ class Transition(Value):
 def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
     """The VM as the cluster has it, its references stored or expanded; what its status names already is kept."""
     machine = Machine(vm=stored(vm), migratable=migratable, pins=pins_of(vm))
-    verdict = admitted(machine, world)
-    if verdict.stage != "mutating":
-        machine = machine.but(vm=verdict.vm)
+    machine = machine.but(vm=written(machine, world))
     for _ in range(PASSES):
         synced = sync(machine, world).machine
         if synced == machine:
@@ -101,10 +99,10 @@ def next_start(machine: Machine, world: World) -> Start:
     return instance_of(machine, world)
 
 
-def transition(old: Object, new: Object, base: World, head: World, *, apply: bool, migratable: bool) -> Transition:
+def transition(old: Object, new: Object, base: World, head: World, *, write: Writer, migratable: bool) -> Transition:
     """What the update of a VM from one manifest to another does, in the cluster of the head."""
     first, start = started(created(old, base, migratable=migratable), base)
-    vm = applied(stored(old), stored(new), first.vm) if apply else replaced(stored(new))
+    vm = write(stored(old), stored(new), first.vm)
     machine, verdict = first, Verdict(vm=first.vm)
     if vm is not None:
         verdict = admitted(first.but(vm=stored(vm)), head, before=first.vm)

@@ -30,6 +30,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.paths import steps
 from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
 
     from krm_fn.rules.facts.bundles import BundleFacts
 
+# How the places of objects start, unlike those of the config.
+WRITTEN = ("spec", "metadata")
+
 
 @rule(severity="warning")
 def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
     for each in facts.unevaluated:
-        if each.refused:
+        if each.refused or each.is_unbound:
             continue
         if each.is_note:
             yield Hit(
@@ -51,4 +55,6 @@ def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
                 about=each.entry,
             )
             continue
-        yield Hit(message=f"the {each.policy} is not evaluated: {each.place}: {each.why}", about=each.entry)
+        path = steps(each.place) if each.entry and each.place.startswith(WRITTEN) else ()
+        place = f"{each.place}: " if each.place and not path else ""
+        yield Hit(message=f"the {each.policy} is not evaluated: {place}{each.why}", path=path, about=each.entry)

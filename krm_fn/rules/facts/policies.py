@@ -14,7 +14,7 @@ class Unevaluated(Value):
 
     `policy` is what it is and its name (`policy small`), `place` the part that can't be evaluated, `why` the reason. `entry` is
     the policy's object, None for a policy of the config. `refused`: the API server would not store the policy.
-    `is_note`: it was evaluated, but the reason may make its verdicts void.
+    `is_note`: it was evaluated, but the reason may make its verdicts void. `is_unbound`: no binding is known.
     """
 
     policy: str
@@ -23,3 +23,4 @@ class Unevaluated(Value):
     entry: Entry | None = None
     refused: bool = False
     is_note: bool = False
+    is_unbound: bool = False

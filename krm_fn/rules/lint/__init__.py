@@ -44,6 +44,7 @@ NEEDS: Needs = {
     "outdated_revision": _has("ControllerRevision"),
     "pod_outside_limit_range": lambda facts: facts.refused_pods,
     "quota_exceeded": lambda facts: facts.quotas,
+    "unbound_policy": lambda facts: any(each.is_unbound for each in facts.unevaluated),
     "unknown_configuration": lambda facts: facts.gated,
     "unknown_default_label": _has(*(kind for kind, _ in LABELLED)),
     "unknown_feature_gate": _has("KubeVirt"),

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
-from krm_fn.base.placeholders import is_in_capitals, placeholders
+from krm_fn.base.placeholders import is_in_capitals, may_be_in, placeholders
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.templates import is_template
 from krm_fn.rules.registry import Hit, rule
@@ -86,7 +86,8 @@ def _values(obj: Any) -> Iterator[tuple[Path, str]]:
     if is_template(obj):
         return  # its parameters
     if group == "kubevirt.io" or group.endswith(".kubevirt.io"):
-        yield from _texts(obj)
+        if may_be_in(obj):  # to go through the paths as well takes several times as long
+            yield from _texts(obj)
     elif not group and kind_of(obj) in CORE_KINDS:
         for path in (("metadata", "namespace"), ("metadata", "name")):
             value = get(obj, path)

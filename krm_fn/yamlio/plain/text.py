@@ -82,7 +82,7 @@ class PlainList(ListText):
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]
-        if layout and layout != ODD and not (expand or self.successors):
+        if layout and layout != ODD and not (expand or self.successors or self.quotes):
             try:
                 return respelled(self.text_of(item), self.items[item], new, Style(step=layout[0], dash=layout[1]))
             except NotPlain:

@@ -118,7 +118,9 @@ GROUPS = (
             ),
             Check(
                 at=("serial",),
-                refuses=lambda value, _firmware, _scope: isinstance(value, str) and len(value.encode()) > LONGEST_SERIAL,
+                refuses=lambda value, _firmware, _scope: (
+                    isinstance(value, str) and len(value.encode("utf-8", "surrogatepass")) > LONGEST_SERIAL
+                ),
                 message=f"serial must have at most {LONGEST_SERIAL} bytes; shorten it",
                 until=(1, 5),
                 upstream=VMI + "validateFirmwareSerial",

@@ -1,12 +1,12 @@
-"""The functions of Kubernetes' own libraries: quantities, addresses, versions."""
+"""The functions of Kubernetes' own libraries for addresses and versions."""
 
 from __future__ import annotations
 
 import ipaddress
 import re
 
-from krm_fn.kubevirt import quantity as quantities
-from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
+from krm_fn.kubevirt.quantity import wrapped
+from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import Opaque
 
 TYPE_CHECKING = False
@@ -14,79 +14,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-NANO = 10**9
 VERSION = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?"
-    r"(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?"
+    r"(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
+    re.ASCII,
 )
-
-
-def _read_quantity(text: Any) -> Opaque | None:
-    if not isinstance(text, str):
-        raise no_overload()
-    found = quantities.parse(text)
-    return None if found is None else Opaque(kind="quantity", key=found.nanos, data=_is_whole(text.strip()))
-
-
-def _quantity(text: Any) -> Opaque:
-    found = _read_quantity(text)
-    if found is None:
-        raise EvaluationError("no quantity")
-    return found
 
 
 def _of(kind: str, value: Any) -> Any:
     if not isinstance(value, Opaque) or value.kind != kind:
         raise no_overload()
     return value.key
-
-
-def _is_whole(text: str) -> bool | None:
-    """True if Kubernetes keeps a quantity as a whole number; None if that is not certain.
-
-    A fraction with a binary suffix, and a suffix below one, are kept in another form even where the amount is whole.
-    upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go:ParseQuantity, amount.go:AsInt64
-    """
-    found = re.fullmatch(r"[+-]?(\d+)(?:\.(\d*))?(m|u|n|[KMGTPE]i|[kMGTPE]|[eE][+-]?\d+)?", text)
-    if not found or len(found[1]) > 15 or text.endswith(("P", "E", "Pi", "Ei")):
-        return None
-    fraction, suffix = found[2], found[3] or ""
-    if suffix in ("m", "u", "n"):
-        return False
-    if fraction is None:
-        return None if suffix[:1] in ("e", "E") and suffix not in {"E", "Ei"} else True
-    if suffix.endswith("i"):
-        return False if fraction.strip("0") else None
-    return False if not suffix and fraction.strip("0") else None
-
-
-def _is_integer(value: Any) -> bool:
-    nanos = _of("quantity", value)
-    if value.data is None:
-        raise Unsupported("a quantity of which it is not certain how Kubernetes keeps it")
-    return bool(value.data and nanos % NANO == 0 and -(2**63) <= nanos // NANO < 2**63)
-
-
-def _as_integer(value: Any) -> int:
-    if not _is_integer(value):
-        raise EvaluationError("no integer")
-    return int(value.key // NANO)
-
-
-def _sign(value: Any) -> int:
-    nanos = _of("quantity", value)
-    return int(nanos > 0) - int(nanos < 0)
-
-
-def _moved(sign: int) -> Callable[[Any, Any], Opaque]:
-    def run(value: Any, by: Any) -> Opaque:
-        nanos = _of("quantity", value)
-        if isinstance(by, int) and not isinstance(by, bool):
-            return Opaque(kind="quantity", key=nanos + sign * by * NANO, data=value.data or None)
-        other = _of("quantity", by)
-        return Opaque(kind="quantity", key=nanos + sign * other, data=(value.data and by.data) or None)
-
-    return run
 
 
 def _address(text: Any) -> Any:
@@ -204,8 +142,9 @@ def _version(value: Any, normalize: Any = False) -> Opaque | None:
     if not found:
         return None
     numbers = tuple(map(int, found.groups()[:3]))
-    if any(number >= 2**63 for number in numbers):
-        raise Unsupported("a version with large numbers")
+    parts = [int(part) for part in (found[4] or "").split(".") if part.isdigit()]
+    if any(number >= 2**64 for number in (*numbers, *parts)):
+        return None
     before = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in (found[4] or "").split(".") if part)
     return Opaque(kind="semver", key=(*numbers, not before, before))
 
@@ -218,18 +157,10 @@ def _semver(value: Any, normalize: Any = False) -> Opaque:
 
 
 def _number(place: int) -> Callable[[Any], int]:
-    return lambda value: int(_of("semver", value)[place])
+    return lambda value: wrapped(_of("semver", value)[place])
 
 
 RUN: dict[str, Callable[..., Any]] = {
-    "quantity": _quantity,
-    "isQuantity": lambda value: _read_quantity(value) is not None,
-    "isInteger": _is_integer,
-    "asInteger": _as_integer,
-    "asApproximateFloat": lambda value: _of("quantity", value) / NANO,
-    "sign": _sign,
-    "add": _moved(1),
-    "sub": _moved(-1),
     "ip": _ip,
     "isIP": lambda value: _address(value) is not None,
     "ip.isCanonical": _is_canonical,

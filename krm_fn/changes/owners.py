@@ -1,0 +1,52 @@
+"""The object that a record is about: a VM, a pool, a replica set or an instance, and where its template stands."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import group_of, kind_of, name_of
+from krm_fn.base.paths import dotted
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import SERVED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+
+VM, POOL = "VirtualMachine", "VirtualMachinePool"
+REPLICA_SET, INSTANCE = "VirtualMachineInstanceReplicaSet", "VirtualMachineInstance"
+KINDS = tuple(row.kind for row in SERVED.values())
+# What a kind is called as the source of a cause.
+SOURCES = {VM: "vm", POOL: "pool", REPLICA_SET: "replicaSet", INSTANCE: "instance"}
+
+Key = tuple[str, str, str]  # namespace, name, kind
+
+
+class Owner(Value):
+    """The object, with the places of its VM and of the template in it, as texts: "" for the object itself."""
+
+    kind: str
+    namespace: str
+    name: str
+    vm: str = ""
+    template: str = ""
+
+    @property
+    def source(self) -> str:
+        return SOURCES[self.kind]
+
+
+def owner_of(obj: Object) -> Owner:
+    """The owner that an object of a served kind is."""
+    row = SERVED[group_of(obj), kind_of(obj)]
+    return Owner(
+        kind=row.kind,
+        namespace=effective_namespace(obj),
+        name=name_of(obj),
+        vm=dotted(row.vm or ()),
+        template=dotted(row.template),
+    )
+
+
+def key_of(obj: Object) -> Key:
+    """What tells the object from others."""
+    return effective_namespace(obj), name_of(obj), kind_of(obj)

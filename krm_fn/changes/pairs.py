@@ -1,0 +1,46 @@
+"""An object of both sides with all that its record depends on."""
+
+from __future__ import annotations
+
+from krm_fn.base.value import Value
+from krm_fn.changes.owners import owner_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.bundle import Entry
+    from krm_fn.changes.owners import Owner
+    from krm_fn.changes.sizes import Sizes
+    from krm_fn.kubevirt.updates.machine import World
+
+
+class Assumptions(Value):
+    """How the change reaches the cluster, and what is taken for granted; see `diffing.diff`."""
+
+    apply: bool = True
+    migratable: bool = True
+    new: bool = False
+
+
+class Pair(Value):
+    """An object before and after the change, and the clusters of both sides."""
+
+    old: Entry
+    new: Entry
+    origin: World
+    world: World
+    how: Assumptions
+    sizes: Sizes
+
+    @property
+    def owner(self) -> Owner:
+        return owner_of(self.new.obj)
+
+    @property
+    def is_edited(self) -> bool:
+        """True where the manifests differ."""
+        return bool(self.old.obj != self.new.obj)
+
+    @property
+    def is_sent(self) -> bool:
+        """True where something is written to the object."""
+        return self.is_edited or not self.how.apply

@@ -1,0 +1,95 @@
+"""One side of a change: a bundle under its config."""
+
+from __future__ import annotations
+
+from krm_fn import config
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import group_of, kind_of, name_of
+from krm_fn.base.paths import as_list, get, put_in, with_integers
+from krm_fn.base.value import Value
+from krm_fn.changes.owners import key_of
+from krm_fn.kubevirt.configuration import kubevirt_of
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.kubevirt.updates.machine import World
+from krm_fn.pipeline.analysis import Analysis, analysis_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.changes.owners import Key
+    from krm_fn.kubevirt.settings import Config
+
+METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
+
+
+class Side(Value):
+    """One side of the change: its objects and settings, and what holds a VM or an instance, by its key."""
+
+    analysis: Analysis
+    holders: dict[Key, Entry]
+    worlds: dict[tuple[str, str], World]
+
+    def rendered(self, entry: Entry) -> Object:
+        """An object as `render` writes it; one that can't be rendered stays as it is."""
+        facts = self.analysis.vm(entry, self.analysis.resolver())
+        if facts is None or facts.rendered is None:
+            return entry.obj
+        found: Object = put_in(entry.obj, facts.prefix, facts.rendered)
+        return found
+
+    def world(self, namespace: str, api_version: str) -> World:
+        """The cluster of this side as a VM of a namespace sees it."""
+        key = namespace, api_version
+        if key not in self.worlds:
+            self.worlds[key] = self._world(*key)
+        return self.worlds[key]
+
+    def _world(self, namespace: str, api_version: str) -> World:
+        """Settings that nobody states are KubeVirt's defaults."""
+        analysis = self.analysis
+        found = kubevirt_of(analysis.bundle)
+        return World(
+            bundle=analysis.bundle,
+            cluster=analysis.cluster.but(known=True),
+            release=analysis.release,
+            resolver=analysis.resolver(),
+            presets=analysis.presets.seen_by(api_version, namespace) if analysis.presets else NONE,
+            update_methods=tuple(map(str, as_list(get(found.obj, METHODS)))) if found else (),
+        )
+
+
+def side_of(resource_list: Object) -> Side:
+    """The side that a ResourceList describes. Raises: as `diff`."""
+    settings = config.read(resource_list.get("functionConfig"))
+    items = resource_list.get("items")
+    if items is not None and not isinstance(items, list | tuple):
+        raise InputError("items is no list")
+    return side([with_integers(item) for item in items or []], settings)
+
+
+def side(items: list[Any], settings: Config) -> Side:
+    """The side of these items under a config."""
+    bundle = Bundle(_last_of_each(items))
+    holders: dict[Key, Entry] = {}
+    for group, kind in SERVED:
+        for entry in bundle.ordered(bundle.of_kind(kind, group)):
+            holders.setdefault(key_of(entry.obj), entry)
+    return Side(analysis=analysis_of(bundle, settings), holders=holders, worlds={})
+
+
+def _last_of_each(items: list[Any]) -> list[Any]:
+    """The items without those that a later one of the same name replaces, as they do in a cluster."""
+    last = {_identity(item): number for number, item in enumerate(items)}
+    return [item for number, item in enumerate(items) if last[_identity(item)] == number]
+
+
+def _identity(item: Any) -> tuple[Any, ...]:
+    """What tells an object from others; lists and what is no object are never the same."""
+    if not isinstance(item, dict) or not name_of(item):
+        return (id(item),)
+    return group_of(item), kind_of(item), effective_namespace(item), name_of(item)

@@ -1,0 +1,65 @@
+"""The record of a VM: the update is worked out only where it may reach the VM, and once for VMs that are alike."""
+
+from __future__ import annotations
+
+from krm_fn.changes.records import fails_as_before, record_of, untouched_record
+from krm_fn.changes.untouched import is_untouched, starts_the_same
+from krm_fn.kubevirt.updates.admission import admitted
+from krm_fn.kubevirt.updates.applying import applied, by_replacement
+from krm_fn.kubevirt.updates.machine import Machine
+from krm_fn.kubevirt.updates.transition import fresh, transition
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+    from krm_fn.changes.pairs import Pair
+    from krm_fn.changes.repeats import Repeats
+    from krm_fn.kubevirt.updates.transition import Transition
+
+ERROR = "error"
+
+
+def vm_record(pair: Pair, repeats: Repeats) -> Object:
+    """The keys of a VM's record."""
+    old, new, worlds, how = pair.old.obj, pair.new.obj, (pair.origin, pair.world), pair.how
+    if how.apply and not how.new and is_untouched(old, new, *worlds):
+        return untouched_record(old, *worlds)
+    if how.new and starts_the_same(old, new, *worlds):
+        return untouched_record(old, *worlds, existing=False)
+    return repeats.record(pair, _new if how.new else _updated)
+
+
+def _updated(pair: Pair) -> Object:
+    write = applied if pair.how.apply else by_replacement
+    worlds = pair.origin, pair.world
+    found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.migratable)
+    if not pair.is_edited and fails_as_before(found):
+        return untouched_record(pair.old.obj, *worlds)
+    record = {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
+    return {**record, "asBefore": True} if _fails_anyway(found, record["effect"], pair) else record
+
+
+def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
+    """True for an update that fails for the reasons for which it fails without any change."""
+    if found.verdict.allowed:
+        return effect == [ERROR] and found.head.error in (found.base.error, found.first.error)
+    if admitted(Machine(vm=found.old), found.origin).causes == found.verdict.causes:
+        return True
+    if pair.is_edited or not pair.how.apply:
+        return False
+    again = transition(pair.old.obj, pair.old.obj, found.origin, found.origin, write=applied, migratable=True)
+    return again.verdict.causes == found.verdict.causes
+
+
+def _new(pair: Pair) -> Object:
+    found = fresh(pair.old.obj, pair.new.obj, pair.origin, pair.world)
+    if not pair.is_edited and _is_refused_as_before(found):
+        return untouched_record(pair.old.obj, pair.origin, pair.world, existing=False)
+    return {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
+
+
+def _is_refused_as_before(found: Transition) -> bool:
+    """True for a new VM that KubeVirt refuses, or does not start, on both sides for the same reasons."""
+    if not found.verdict.allowed:
+        return admitted(Machine(vm=found.old), found.origin).causes == found.verdict.causes
+    return bool(found.first.error) and found.first.error == found.last.error

@@ -1,0 +1,23 @@
+"""Whether stdout shows colours."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+AUTO, ALWAYS = "auto", "always"
+COLOR_HELP = "auto: colours only on a terminal, or if FORCE_COLOR is set; none if NO_COLOR is set."
+
+
+def is_terminal() -> bool:
+    """True where stdout is a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def is_colored(choice: str = AUTO) -> bool:
+    """True where stdout shows colours: as the flag says, then NO_COLOR (no-color.org), then FORCE_COLOR (force-color.org)."""
+    if choice != AUTO:
+        return choice == ALWAYS
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")

@@ -1,0 +1,168 @@
+"""`kubevirt-render report`: one page about the VMs of files, folders and kustomizations, for a browser."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from krm_fn.base.errors import UsageError
+from krm_fn.changes import diffing
+from krm_fn.changes.summary import level_of
+from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
+from krm_fn.cli.build_flags import build_flags_option
+from krm_fn.cli.changes_sizes import quota_lines
+from krm_fn.cli.changes_text import block, figures, ordered, sentences_of
+from krm_fn.cli.combined import combined
+from krm_fn.cli.executors import PROCESSES
+from krm_fn.cli.folder_options import folder_options
+from krm_fn.cli.formats import BASE
+from krm_fn.cli.quiet import quiet_option
+from krm_fn.cli.schemas import read_schemas, schemas_option
+from krm_fn.cli.trees import Change, paths_in, trees_of
+from krm_fn.cli.units import Request
+from krm_fn.reporting.describing import Part, describe
+from krm_fn.reporting.input import Change as Changed
+from krm_fn.reporting.input import Report, Unit
+from krm_fn.repositories.judging import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.cli.formats import Report as Checked
+    from krm_fn.cli.progress import Progress
+    from krm_fn.kubevirt.settings import Config
+
+FORMAT = "html"
+UNCHANGED = "unchanged"
+INDENT = "  "  # of what `diff` says below a headline
+
+
+@click.command()
+@options.source_options
+@click.option(
+    "-o",
+    "--output",
+    "output",
+    required=True,
+    metavar="FILE",
+    shell_complete=completion.FILE,
+    help="The file to write, such as report.html. A file that exists is replaced. -: stdout.",
+)
+@earlier.base_options
+@click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, and report what they make.")
+@folder_options
+@build_flags_option
+@quiet_option
+@schemas_option
+@options.ignores_option
+@options.config_options
+def report(
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    output: str,
+    config_file: str | None,
+    **flags: Any,
+) -> None:
+    """Write one page about VMs for a browser: files, folders, kustomizations (-k DIR) or stdin (-).
+
+    The page shows the findings of `check`, what the VMs need, what they refer to, and each rendered VM with the source of
+    each value. With --base REF, it also shows what the change since a commit does to each VM. The page is one file that
+    loads nothing.
+
+    The exit code is 0 also if there are findings. Use check to fail a pipeline.
+    """
+    page = _page_writer()
+    target = "" if output == "-" else output
+    output_files.check([(FORMAT, target)])
+    flags = {**flags, "cache": "", "executor": PROCESSES, "scheduler": None}
+    request = Request(paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=_checking)
+    how = Options(
+        timeout=flags["timeout"],
+        follow=flags["follow_links"],
+        ignores=not flags["no_ignores"],
+        definitions=not flags["isolated"],
+        schemas=read_schemas(flags["schemas"]),
+        listed=False,
+    )
+    bar = progress.shown(quiet=flags["verbose"])
+    before = earlier.read(request, how, bar, combined)
+    request = request.but(before=before.objects) if before else request
+    found = units.results_of(request, how.but(describing=describe), bar)
+    checked = combined(found)
+    checked = earlier.without_old(checked, before) if before else checked
+    described = tuple(
+        Unit(part=each.described or Part(), target=each.name, cluster=each.cluster, findings=each.findings) for each in found
+    )
+    changes = _changes(request, bar) if before else {}
+    with bar.at("Writing"):
+        text = page(_report((*paths, *kustomizations), described, checked).but(**changes))
+    output_files.write([(target, text)])
+
+
+def _page_writer() -> Callable[[Report], str]:
+    """What writes the page. Raises: UsageError where the library for it is not installed."""
+    try:
+        from krm_fn.reporting.page import page
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("jinja2", "markupsafe"):
+            raise
+        raise UsageError("the report needs jinja2; install kubevirt-render[report]") from None
+    return page
+
+
+def _checking(config: Config) -> Config:
+    return config.but(mode="validate")
+
+
+def _report(paths: tuple[str, ...], described: tuple[Unit, ...], checked: Checked) -> Report:
+    return Report(
+        paths=paths,
+        units=described,
+        findings=checked.findings,
+        known=tuple(each.finding for each in checked.suppressed if each.by == BASE),
+        gone=checked.gone,
+        since=checked.since,
+        figures=checked.figures,
+        releases=tuple(map(str, checked.releases)),
+    )
+
+
+def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
+    """What the change since the base does to each VM."""
+    flags = request.flags
+    change = Change(base=flags["base"], merge_base=flags["merge_base"] is not False)
+    flags = {**flags, "config_file": request.config_file}
+    with trees_of(change, verbose=False) as trees:
+        paths = paths_in(trees, (*request.paths, *request.kustomizations))
+        base, head = (diff_units.read_tree(tree, paths, flags, bar) for tree in trees)
+        with bar.at("Comparing"):
+            found = diff_units.compare(base, head, diffing.Assumptions(), diff_units.ClusterAfter())
+    if not found.is_whole:
+        options.note("what the change does is not known for targets and files that can't be read on one side")
+    answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas")}}
+    sentences = sentences_of(answer)
+    return {
+        "changes": tuple(_changed(record, sentences) for record in ordered(answer)),
+        "change_figures": figures(answer["summary"]),
+        "quota_changes": tuple(quota_lines(answer)),
+    }
+
+
+def _without_here(record: Object) -> Object:
+    """The record without its target where that is the folder itself."""
+    return {key: value for key, value in record.items() if (key, value) != ("target", os.curdir)}
+
+
+def _changed(record: Object, sentences: dict[str, str]) -> Changed:
+    level = level_of(record)
+    return Changed(
+        target=record.get("target", ""),
+        namespace=record["namespace"],
+        name=record["name"],
+        effect=level.called if level else UNCHANGED,
+        sentences=tuple(line.removeprefix(INDENT) for line in block(record, sentences)),
+    )

@@ -1,0 +1,237 @@
+"""Runs regular expressions: all ways through the expression at once, character after character, as Go does.
+
+The time grows with the length of the text times the length of the expression. Simple expressions on short texts are left to
+this machine's own regular expressions, which read them in the same way.
+
+upstream: Go's regexp/syntax/compile.go, regexp/exec.go, regexp/regexp.go
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from krm_fn.policies.errors import Unsupported
+from krm_fn.policies.patterns import parsed
+from krm_fn.policies.work import WORK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from krm_fn.policies.patterns import Letters, Node
+
+    Search = Callable[[str, int], tuple[int, int] | None]  # from a place on: start and end of the first match
+
+LONGEST = 4_000  # instructions of a program
+# What RE2 and this machine's regular expressions read alike: no class of Perl that differs, no look-around, no reference.
+ALIKE = re.compile(
+    r"""(?:[^\\\[\]()?*+{}^$.|\s]|[ ]
+    |\\[.\\+*?()|\[\]{}^$/\-]|\\[dwDW]|[.^$|]|\((?!\?)|\(\?:|\)|[*+?]\??|\{\d{1,3}(?:,\d{0,3})?\}\??
+    |\[\^?(?:[^\\\[\]&~|\-]|\\[.\\+*?()|\[\]{}^$/\-dw]|(?<=[\w\]])-(?=[\w])|-(?=\])|(?<=\[)-)+\])*""",
+    re.VERBOSE | re.ASCII,
+)
+# There, repeated groups may take for ever. Several repetitions take a power of the text's length.
+REPEATED_GROUP, REPEATED = re.compile(r"\)[*+{]"), re.compile(r"[*+{]")
+LONGEST_PATTERN, LONGEST_TEXT, LONG_TEXT, MOST_REPEATED, FEW = 300, 5_000, 200, 6, 2
+
+
+def searching(pattern: str, text: str) -> Search:
+    """How to search a text for an expression. Raises: EvaluationError for a wrong one; Unsupported."""
+    repeated = len(REPEATED.findall(pattern))
+    is_short = len(text) <= LONGEST_TEXT and repeated <= MOST_REPEATED and (repeated <= FEW or len(text) <= LONG_TEXT)
+    plain = _plain(pattern) if is_short and len(pattern) <= LONGEST_PATTERN else None
+    return plain or _program(pattern).search
+
+
+def matches(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    """The matches that do not overlap; an empty one right behind another one does not count."""
+    search = searching(pattern, text)
+    at, before = 0, -1
+    while at <= len(text):
+        found = search(text, at)
+        if found is None:
+            return
+        start, end = found
+        is_empty = end == at
+        if not (is_empty and start == before):
+            yield found
+        at, before = at + 1 if is_empty else end, end
+
+
+@lru_cache(maxsize=256)
+def _plain(pattern: str) -> Search | None:
+    """The search by this machine's regular expressions; None if they may read the expression in another way."""
+    if REPEATED_GROUP.search(pattern) or not ALIKE.fullmatch(pattern):
+        return None
+    try:
+        found = re.compile(_with_end(pattern), re.ASCII)
+    except re.error:
+        return None
+
+    def search(text: str, at: int) -> tuple[int, int] | None:
+        match = found.search(text, at)
+        return match.span() if match else None
+
+    return search
+
+
+def _with_end(text: str) -> str:
+    """The expression with `$` at the end of the text alone, as RE2 reads it, outside of classes."""
+    parts, at, inside = [], 0, False
+    while at < len(text):
+        letter = text[at]
+        if letter == "\\":
+            parts.append(text[at : at + 2])
+            at += 2
+            continue
+        inside = (letter == "[" or inside) and not (letter == "]" and inside)
+        parts.append(r"\Z" if letter == "$" and not inside else letter)
+        at += 1
+    return "".join(parts)
+
+
+@lru_cache(maxsize=256)
+def _program(pattern: str) -> Program:
+    program = Program()
+    program.end = program.add(parsed(pattern), program.instruction("match"))
+    return program
+
+
+class Program:
+    """Instructions, made from the end to the start: `set LETTERS NEXT`, `split FIRST SECOND`, `at PLACE NEXT`, `match`."""
+
+    def __init__(self) -> None:
+        self.instructions: list[list[Any]] = []
+        self.end = 0  # where the run begins
+        self._known: dict[tuple[int, str], bool] = {}
+
+    def instruction(self, *parts: Any) -> int:
+        """Adds an instruction; gives its place."""
+        if len(self.instructions) > LONGEST:
+            raise Unsupported("a very long regular expression")
+        self.instructions.append(list(parts))
+        return len(self.instructions) - 1
+
+    def add(self, node: Node, after: int) -> int:
+        """Adds the instructions of a node, which go on at another place; gives the place where they begin."""
+        match node[0]:
+            case "set" | "at":
+                return self.instruction(node[0], node[1], after)
+            case "all":
+                for each in reversed(node[1]):
+                    after = self.add(each, after)
+                return after
+            case "any":
+                *others, place = [self.add(each, after) for each in node[1]]
+                for each in reversed(others):
+                    place = self.instruction("split", each, place)
+                return place
+        return self._repeat(node, after)
+
+    def _repeat(self, node: Node, after: int) -> int:
+        _, within, least, most, greedy = node
+        if most is None:
+            after = self._star(within, after, greedy=greedy) if least == 0 else self._plus(within, after, greedy=greedy)
+            most, least = 0, least - 1
+        optional = max(most - max(least, 0), 0)
+        exit_place = after
+        for _ in range(optional):
+            after = self._either(self.add(within, after), exit_place, greedy=greedy)
+        for _ in range(max(least, 0)):
+            after = self.add(within, after)
+        return after
+
+    def _either(self, first: int, second: int, *, greedy: bool) -> int:
+        return self.instruction("split", *((first, second) if greedy else (second, first)))
+
+    def _plus(self, node: Node, after: int, *, greedy: bool) -> int:
+        loop = self._either(-1, after, greedy=greedy)
+        start = self.add(node, loop)
+        self.instructions[loop][1 if greedy else 2] = start
+        return start
+
+    def _star(self, node: Node, after: int, *, greedy: bool) -> int:
+        if _may_be_empty(node):
+            return self._either(self._plus(node, after, greedy=greedy), after, greedy=greedy)
+        loop = self._either(-1, after, greedy=greedy)
+        self.instructions[loop][1 if greedy else 2] = self.add(node, loop)
+        return loop
+
+    def search(self, text: str, at: int) -> tuple[int, int] | None:
+        """Start and end of the first match from a place on."""
+        found: tuple[int, int] | None = None
+        ways: list[tuple[int, int]] = []  # places in the program with the start of the match, the best first
+        for place in range(at, len(text) + 1):
+            if found is None:
+                ways.append((self.end, place))
+            elif not ways:
+                break
+            ways, ended = self._step(ways, text, place)
+            found = ended or found
+        return found
+
+    def _step(self, ways: list[tuple[int, int]], text: str, place: int) -> tuple[list[tuple[int, int]], tuple[int, int] | None]:
+        """The ways behind one more character, and the match that ends here, which ends all ways that are worse."""
+        seen: set[int] = set()
+        ahead: list[tuple[int, int]] = []
+        letter = text[place] if place < len(text) else None
+        waiting = ways[::-1]
+        while waiting:
+            at, start = waiting.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            parts = self.instructions[at]
+            match parts[0]:
+                case "set":
+                    if letter is not None and self._has(at, parts[1], letter):
+                        ahead.append((parts[2], start))
+                case "split":
+                    waiting += [(parts[2], start), (parts[1], start)]
+                case "at":
+                    if _is_at(parts[1], text, place):
+                        waiting.append((parts[2], start))
+                case _:
+                    WORK.spend(len(seen))
+                    return ahead, (start, place)
+        WORK.spend(len(seen))
+        return ahead, None
+
+    def _has(self, at: int, letters: Letters, letter: str) -> bool:
+        key = at, letter
+        if key not in self._known:
+            self._known[key] = letters.has(letter)
+        return self._known[key]
+
+
+def _may_be_empty(node: Node) -> bool:
+    match node[0]:
+        case "set":
+            return False
+        case "all":
+            return all(map(_may_be_empty, node[1]))
+        case "any":
+            return any(map(_may_be_empty, node[1]))
+        case "repeat":
+            return node[2] == 0 or _may_be_empty(node[1])
+    return True
+
+
+def _is_at(what: str, text: str, place: int) -> bool:
+    match what:
+        case "start":
+            return place == 0
+        case "end":
+            return place == len(text)
+        case "line start":
+            return place == 0 or text[place - 1] == "\n"
+        case "line end":
+            return place == len(text) or text[place] == "\n"
+    borders = _is_word(text, place - 1) is not _is_word(text, place)
+    return borders is (what == "word")
+
+
+def _is_word(text: str, place: int) -> bool:
+    return 0 <= place < len(text) and text[place].isascii() and (text[place].isalnum() or text[place] == "_")

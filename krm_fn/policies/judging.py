@@ -1,0 +1,245 @@
+"""What a policy says of one object by one of its bindings: conditions, validations, messages, audit annotations.
+
+upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go; plugin/cel/condition.go, activation.go;
+plugin/webhook/matchconditions/matcher.go
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.objects import name_of, namespace_of
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.value import Value
+from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported
+from krm_fn.policies.matching import CREATE
+from krm_fn.policies.running import CERTAIN, Variables, evaluated
+from krm_fn.policies.values import normalized
+from krm_fn.policies.work import WORK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.policies.compiled import Policy, Validation
+    from krm_fn.policies.matching import Request, Resource
+    from krm_fn.policies.running import Step
+
+SEVERITIES = (("Deny", "error"), ("Warn", "warning"), ("Audit", "info"))
+LONGEST_MESSAGE = 5_120  # bytes
+BUDGET, BUDGET_OF_CONDITIONS = 10_000_000, 2_500_000  # units of cost
+OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+USER = Unknown("request.userInfo is known to the cluster only")
+DRY_RUN = Unknown("request.dryRun is known to the cluster only")
+AUTHORIZER = Unknown("the authorizer is known to the cluster only")
+
+
+class Failure(Value):
+    """One failure: of a validation by its index, -1 for one of the whole binding. `param` is `namespace/name`, "" for none."""
+
+    policy: Object
+    binding: str
+    param: str
+    index: int
+    message: str
+    severity: str
+
+
+class Note(Value):
+    """A remark on a failure: what of it is not certain."""
+
+    why: str
+
+
+class Spent(Value):
+    """The results of a list of expressions, and what is left of the budget; `is_over`: it did not suffice."""
+
+    results: Sequence[Any]
+    left: int
+    is_over: bool = False
+
+
+def spend(steps: Sequence[Step | None], names: Mapping[str, Any], variables: Mapping[str, Step] | None, budget: int) -> Spent:
+    """Runs expressions one after the other, with the same variables; None stands for one that is not there.
+
+    Raises: Unsupported.
+    """
+    scope = Variables(variables or {}, names)
+    values = {**names, "variables": scope} if variables is not None else dict(names)
+    results: list[Any] = []
+    left, before, is_certain = budget, 0, True
+    for step in steps:
+        if step is None:
+            results.append(None)
+            continue
+        found, run = evaluated(step, values)
+        WORK.units -= run.cost + scope.cost - before
+        left -= run.cost + scope.cost - before
+        before = scope.cost
+        is_certain = is_certain and run.is_certain and scope.is_certain
+        if not is_certain and left < budget * (1 - CERTAIN):
+            raise Unsupported("its cost depends on what only the cluster knows")
+        if left < 0:
+            return Spent(results=results, left=left, is_over=True)
+        results.append(found)
+    return Spent(results=results, left=left)
+
+
+class Judgement:
+    """A policy and one of its bindings on one object."""
+
+    def __init__(  # noqa: PLR0917  each of the six is a thing of its own
+        self,
+        policy: Policy,
+        binding: Object,
+        asked: Request,
+        values: tuple[Object, Object | None],
+        under: Resource,
+        namespace: Object | None,
+    ) -> None:
+        self._policy, self._binding = policy, binding
+        actions = as_list(as_map(binding.get("spec")).get("validationActions")) or ["Deny"]
+        self._severity = next((level for action, level in SEVERITIES if action in actions), "error")
+        if under.version != asked.resource.version:
+            version = f"{under.group}/{under.version}"
+            values = {**values[0], "apiVersion": version}, values[1] and {**values[1], "apiVersion": version}
+        self._object, self._old = map(normalized, values)
+        self._asked, self._under, self._namespace = asked, under, namespace
+
+    def configuration(self, why: str) -> Iterator[Failure]:
+        """The failure of a binding whose parameters are wrong."""
+        if not self._policy.ignores_failures:
+            yield self._failure("", -1, f"failed to configure binding: {why}", "error")
+
+    def failures(self, param: Object | None) -> Iterator[Failure | Note]:
+        """The failures with one parameter. Raises: Unsupported."""
+        WORK.next_policy()
+        named = "/".join(filter(None, (namespace_of(param), name_of(param)))) if param is not None else ""
+        names = self._names(_as_read(param))
+        met = self._conditions({**names, "namespaceObject": None, "request": self._request(self._asked.resource)})
+        if met is not True:
+            if met is None and not self._policy.ignores_failures:
+                yield self._failure(named, -1, "a match condition fails")
+            return
+        found = spend([each.step for each in self._policy.validations], names, self._policy.variables, BUDGET)
+        if found.is_over:
+            if not self._policy.ignores_failures:
+                yield self._failure(named, -1, OUT_OF_BUDGET)
+            return
+        yield from self._denials(named, names, found)
+        yield from self._annotations(names, named)
+
+    def _conditions(self, names: dict[str, Any]) -> bool | None:
+        """True if all match conditions hold, False if one does not, None if one fails."""
+        found = spend(self._policy.conditions, names, None, BUDGET_OF_CONDITIONS)
+        if found.is_over:
+            return None
+        if any(each is False for each in found.results):
+            return False
+        for each in found.results:
+            if isinstance(each, Unknown):
+                raise Unsupported(str(each))
+        return None if any(isinstance(each, EvaluationError) for each in found.results) else True
+
+    def _denials(self, param: str, names: dict[str, Any], found: Spent) -> Iterator[Failure | Note]:
+        for each in found.results:
+            if isinstance(each, Unknown):
+                raise Unsupported(str(each))
+        validations = self._policy.validations
+        needed = any(each is not True for each in found.results) or found.left < BUDGET * (1 - CERTAIN)
+        words = [each.words for each in validations] if needed else []
+        messages = spend(words, {**names, "authorizer": AUTHORIZER}, self._policy.variables, found.left)
+        for index, (validation, value) in enumerate(zip(validations, found.results, strict=True)):
+            if isinstance(value, EvaluationError) or messages.is_over:
+                if not self._policy.ignores_failures:
+                    text = f"expression '{validation.text}' resulted in error: {value}"
+                    yield self._failure(param, index, f"failed messageExpression: {OUT_OF_BUDGET}" if value is True else text)
+            elif value is not True:
+                message = messages.results[index] if words else None
+                if isinstance(message, Unknown):
+                    yield Note(why=f"the message of validation {index} depends on what only the cluster knows: {message}")
+                yield self._failure(param, index, _message(validation, message))
+
+    def _annotations(self, names: dict[str, Any], param: str) -> Iterator[Failure]:
+        """The audit annotations that fail: these deny, whatever the actions of the binding are."""
+        found = spend(self._policy.annotations, names, self._policy.variables, BUDGET)
+        if found.is_over and not self._policy.ignores_failures:
+            yield self._failure(param, -1, OUT_OF_BUDGET)
+            return
+        for value in found.results:
+            if isinstance(value, Unknown):
+                raise Unsupported(f"an audit annotation: {value}")
+            failed = isinstance(value, EvaluationError) and not self._policy.ignores_failures
+            if failed or not (isinstance(value, EvaluationError | str) or value is None):
+                yield self._failure(param, -1, f"an audit annotation fails: {value}", "error")
+
+    def _failure(self, param: str, index: int, message: str, severity: str = "") -> Failure:
+        return Failure(
+            policy=self._policy.obj,
+            binding=name_of(self._binding),
+            param=param,
+            index=index,
+            message=message,
+            severity=severity or self._severity,
+        )
+
+    def _names(self, param: Object | None) -> dict[str, Any]:
+        return {
+            "object": self._object,
+            "oldObject": self._old,
+            "request": self._request(self._under),
+            "namespaceObject": self._namespace,
+            "params": None if param is None else normalized(param),
+            "authorizer": AUTHORIZER,
+        }
+
+    def _request(self, resource: Resource) -> dict[str, Any]:
+        """The request, with the resource that expressions see: that of the rule, and for match conditions its own."""
+        asked = self._asked
+        kind = "CreateOptions" if asked.operation == CREATE else "UpdateOptions"
+        options = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+        request: dict[str, Any] = {
+            "kind": _kind(self._under),
+            "resource": _plural(resource),
+            "requestKind": _kind(asked.resource),
+            "requestResource": _plural(asked.resource),
+            "name": name_of(self._object),
+            "operation": asked.operation,
+            "userInfo": USER,
+            "dryRun": DRY_RUN,
+            "options": Unknown("request.options are known to the cluster only", options),
+        }
+        if asked.resource.namespaced:
+            request["namespace"] = namespace_of(asked.obj) or "default"
+        return request
+
+
+def _message(validation: Validation, found: Any) -> str:
+    found = found.strip() if isinstance(found, str) else ""
+    is_usable = found and "\n" not in found and len(found.encode()) <= LONGEST_MESSAGE
+    return found if is_usable else validation.message or f"failed expression: {validation.text}"
+
+
+def _as_read(param: Object | None) -> Object | None:
+    """A parameter as the API server reads it: a ConfigMap loses its empty maps."""
+    if param is None or (param.get("apiVersion"), param.get("kind")) != ("v1", "ConfigMap"):
+        return param
+    metadata = {key: each for key, each in as_map(param.get("metadata")).items() if each not in ({}, None)}
+    return {**{key: each for key, each in param.items() if each not in ({}, None)}, "metadata": metadata}
+
+
+def _kind(resource: Resource) -> Object:
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+
+
+def _plural(resource: Resource) -> Object:
+    return {"group": resource.group, "version": resource.version, "resource": resource.plural}
+
+
+def namespace_object(found: Object | None, name: str, resource: Resource) -> Any:
+    """The namespace as policies see it, with what only the cluster knows as unknown."""
+    if not resource.namespaced:
+        return None
+    if found is None:
+        return Unknown(f"the namespace {name} is not in the bundle")
+    return {"metadata": {}, "spec": {}, "status": {}, **found}

@@ -1,0 +1,109 @@
+"""What scripts of the page show, as plain data. What machines have in common, such as lines of YAML, is there once."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from krm_fn.base.paths import dotted
+from krm_fn.reporting.graph import graph_of
+from krm_fn.reporting.machines import Machines
+from krm_fn.reporting.tables import Tables
+from krm_fn.repositories.merging import key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.findings.finding import Finding
+    from krm_fn.reporting.describing import Machine
+    from krm_fn.reporting.input import Report
+
+VM = "VirtualMachine"
+
+
+def data_of(report: Report) -> Object:
+    """The data of a report. Texts that come often are numbers of `words`; the first `counting` findings count."""
+    findings = (*report.findings, *report.known)
+    numbers = {key(finding): number for number, finding in enumerate(findings)}
+    tables = Tables()
+    machines = Machines(tables)
+    concerned: dict[int, list[int]] = {}
+    shown: list[Object] = []
+    for unit in report.units:
+        by_place = _by_place(unit.findings)
+        for machine in unit.part.machines:
+            found = map(key, by_place.get((machine.item, machine.inside), ()))
+            own = [numbers[same] for same in found if same in numbers]
+            for number in own:
+                concerned.setdefault(number, []).append(len(shown))
+            placed = list(_placed(machine, own, findings))
+            shown.append({**machines.shown(machine, unit, len(shown)), **({"findings": placed} if placed else {})})
+    return {
+        "vms": shown,
+        "changes": list(_changes(report, shown)),
+        "findings": [_finding(each, concerned.get(number, ()), tables) for number, each in enumerate(findings)],
+        "counting": len(report.findings),
+        "since": report.since,
+        **graph_of(report, tables.words),
+        **tables.shown(),
+    }
+
+
+def _by_place(findings: Iterable[Finding]) -> dict[tuple[int, Any], list[Finding]]:
+    found: dict[tuple[int, Any], list[Finding]] = {}
+    for finding in findings:
+        found.setdefault((finding.item, finding.inside), []).append(finding)
+    return found
+
+
+def _placed(machine: Machine, own: Sequence[int], findings: Sequence[Finding]) -> Iterator[list[int]]:
+    """The number of the line of each finding, -1 for the whole machine, and the number of the finding."""
+    lines: dict[Any, int] = {}
+    if own:
+        for number, line in enumerate(machine.lines):
+            lines.setdefault(line.path, number)
+    for each in own:
+        yield [_line_of(findings[each], lines), each]
+
+
+def _line_of(finding: Finding, lines: Mapping[Any, int]) -> int:
+    """The line of the value that a finding is about, or of the nearest one around it."""
+    path = finding.path
+    while path and path not in lines:
+        path = path[:-1]
+    return lines[path] if path else -1
+
+
+def _finding(finding: Finding, machines: Sequence[int], tables: Tables) -> Object:
+    """A finding; the object is named where the page has no part about it."""
+    word = tables.words.number
+    found = {
+        "path": dotted(finding.path),
+        "object": "" if machines else str(finding.ref or ""),
+        "line": finding.line,
+        "vms": list(machines),
+        "targets": [word(target) for target in finding.targets],
+    }
+    about = {"severity": word(finding.severity), "rule": word(finding.rule), "file": word(finding.file)}
+    return {**about, "message": finding.message, **{key: value for key, value in found.items() if value}}
+
+
+def _changes(report: Report, machines: Sequence[Object]) -> Iterator[Object]:
+    """What a change does to each VM, with the number of the VM after it, -1 for one that is gone. The VM gets its number, too.
+
+    A change of files that no kustomization uses names their folder as its target.
+    """
+    described = ((unit, each) for unit in report.units for each in unit.part.machines)
+    places: dict[tuple[str, ...], int] = {}
+    for number, (unit, vm) in enumerate(described):
+        if vm.kind == VM:
+            where = unit.target or os.path.dirname(vm.file) or os.curdir  # noqa: PTH120
+            places.setdefault((where, vm.namespace, vm.name), number)
+    for number, change in enumerate(report.changes):
+        at = places.get((change.target or os.curdir, change.namespace, change.name), -1)
+        if at >= 0:
+            machines[at]["change"] = number
+        name = "/".join(filter(None, (change.target, change.namespace, change.name)))
+        yield {"vm": at, "name": name, "effect": change.effect, "sentences": list(change.sentences)}

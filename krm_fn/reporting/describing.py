@@ -1,0 +1,174 @@
+"""What the page needs of one unit of a run: its machines with their rendered YAML, pods and references, and its quotas.
+
+It is made where the unit is judged, in any process, and it can be pickled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.redaction import redact
+from krm_fn.base.value import Value
+from krm_fn.explaining.answers import explained
+from krm_fn.explaining.wording import notes_of, source_text
+from krm_fn.kubevirt.holders import SERVED, vm_path
+from krm_fn.pipeline.capacity import demands_of, facts_of
+from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.reporting.lines import lines_of
+from krm_fn.reporting.references import uses_of
+from krm_fn.repositories.explained_places import with_places
+from krm_fn.sizing import quotas
+from krm_fn.sizing.rows import Row, Sized, added, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.explaining.answers import Explained
+    from krm_fn.reporting.lines import Line
+    from krm_fn.reporting.references import Use
+    from krm_fn.repositories.judging import Material
+    from krm_fn.sizing.demands import Demand
+
+    Place = tuple[int, Path]
+
+VM = "vm"  # the word for a value of the object itself
+
+
+class Origin(NamedTuple):
+    """Who gives the value of a line: what sort of source, and the name of the object.
+
+    `text` is "" where that is the machine's own manifest, at `line` of its file.
+    """
+
+    kind: str
+    name: str = ""
+    text: str = ""
+    line: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Machine(Value):
+    """A VM, or what starts instances in another way.
+
+    `lines` are those of the rendered VM, or of the object as it is written where that is not rendered; each has its origin
+    where it has a value. `record` is that of `capacity`, and `row` has its figures; both are empty where they are not known.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    file: str = ""
+    index: int = 0
+    item: int = -1
+    inside: Path = ()
+    release: str = ""
+    error: str = ""
+    instancetype: str = ""
+    preference: str = ""
+    lines: tuple[Line, ...] = ()
+    origins: tuple[Origin | None, ...] = ()
+    record: Object = {}  # noqa: RUF012  nobody writes into a Value
+    row: Row = Row(labels=())
+
+
+class Part(Value):
+    """One unit of the page. `namespaces` are the sums of its machines; `unsized` says why there are none."""
+
+    machines: tuple[Machine, ...] = ()
+    uses: tuple[Use, ...] = ()
+    namespaces: tuple[Row, ...] = ()
+    quotas: tuple[Object, ...] = ()
+    unsized: str = ""
+
+
+def describe(material: Material) -> Part:
+    """The part of the page about a unit."""
+    found, config, beside = material.found, material.config, material.surroundings
+    bundle = bundle_of(found.items, found.places, found.units, beside)
+    vms = list(explained(bundle, config, beside))
+    located = with_places([each.record for each in vms], found, material.places, material.homes)
+    rendered = {_place(each.entry): each.but(record=record) for each, record in zip(vms, located, strict=True)}
+    demands, unsized = _demands(bundle, material)
+    sized = {_place(each.entry): each for each in demands}
+    entries = [entry for entry in bundle.entries if _is_shown(entry, bundle)]
+    about = [(entry, rendered[place].record if (place := _place(entry)) in rendered else {}) for entry in entries]
+    return Part(
+        machines=tuple(_machine(entry, bundle, rendered.get(_place(entry)), sized.get(_place(entry))) for entry in entries),
+        uses=tuple(uses_of(bundle, about)),
+        namespaces=tuple(rows([Sized(demand=each) for each in demands], "namespace")),
+        quotas=tuple(quotas.shown(each) for each in quotas.of_bundle(bundle, demands)),
+        unsized=unsized,
+    )
+
+
+def _place(entry: Entry) -> Place:
+    return entry.item, entry.path
+
+
+def _is_shown(entry: Entry, bundle: Bundle) -> bool:
+    return (group_of(entry.obj), kind_of(entry.obj)) in SERVED and not bundle.is_context(entry.item)
+
+
+def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
+    """What the machines need, and why that is not known."""
+    try:
+        found = list(demands_of(facts_of(bundle, material.config, surroundings=material.surroundings)))
+    except (ConfigError, InputError) as error:  # pods of old releases were not measured
+        return [], str(error)
+    return [each for each in found if not bundle.is_context(each.entry.item)], ""
+
+
+def _machine(entry: Entry, bundle: Bundle, rendered: Explained | None, demand: Demand | None) -> Machine:
+    obj = entry.obj
+    file, index = bundle.place(entry.item)
+    record, shown = (rendered.record, rendered.rendered) if rendered else ({}, None)
+    lines = tuple(lines_of(redact(obj if shown is None else shown)))
+    return Machine(
+        kind=kind_of(obj),
+        namespace=effective_namespace(obj),
+        name=name_of(obj),
+        file=file,
+        index=index,
+        item=entry.item,
+        inside=entry.path,
+        release=record.get("release", ""),
+        error=record.get("error", ""),
+        instancetype=_referred("instancetype", obj, record),
+        preference=_referred("preference", obj, record),
+        lines=lines,
+        origins=tuple(_origins(lines, record)) if shown is not None else (),
+        record=demand.record if demand else {},
+        row=added(Row(labels=()), demand) if demand else Row(labels=()),
+    )
+
+
+def _referred(matcher: str, obj: Object, record: Object) -> str:
+    """The name of the instancetype or preference: of what was found, else as it is written."""
+    found = record.get(matcher) or as_map(get(obj, (*(vm_path(obj) or ()), "spec", matcher)))
+    return text(found.get("name"))
+
+
+def _origins(lines: Sequence[Line], record: Object) -> Iterator[Origin | None]:
+    """The origin of the value at each line."""
+    fields = {field["path"]: field for field in record.get("fields", ())}
+    for line in lines:
+        field = fields.get(dotted(line.path)) if line.has_value else None
+        yield _origin(field, record) if field else None
+
+
+def _origin(field: Object, record: Object) -> Origin:
+    source, notes = field["source"], tuple(notes_of(field))
+    is_own = source["from"] == VM and source.get("file") == record.get("file") and source["field"] == field["path"]
+    return Origin(
+        kind=source["from"],
+        text="" if is_own else source_text(source),
+        line=source.get("line", 0) if is_own else 0,
+        notes=notes,
+    )

@@ -1,0 +1,57 @@
+"""What a report is made of: the described units, the findings of all, and what a change does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from krm_fn.base.value import Value
+from krm_fn.reporting.describing import Part
+
+if TYPE_CHECKING:
+    from krm_fn.findings.finding import Finding
+
+
+class Unit(Value):
+    """A described unit: its target and cluster, "" for none, and its own findings."""
+
+    part: Part
+    target: str = ""
+    cluster: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class Change(Value):
+    """What a change does to a VM: a word for how severe it is, and sentences. The first one is the headline; those that explain
+    the one before them are indented."""
+
+    namespace: str
+    name: str
+    effect: str
+    sentences: tuple[str, ...]
+    target: str = ""
+
+
+class Report(Value):
+    """All that the page shows.
+
+    `findings` are those that count, `known` others that the commit `since` has, too, and `gone` those that only it has.
+    `paths` are the user's. `figures` and `change_figures` are one line each, `quota_changes` a line for each resource.
+    `releases` are those that the findings are for.
+    """
+
+    paths: tuple[str, ...]
+    units: tuple[Unit, ...]
+    findings: tuple[Finding, ...] = ()
+    known: tuple[Finding, ...] = ()
+    gone: tuple[Finding, ...] = ()
+    since: str = ""
+    changes: tuple[Change, ...] = ()
+    figures: str = ""
+    change_figures: str = ""
+    quota_changes: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> list[str]:
+        """The names of the targets."""
+        return [unit.target for unit in self.units if unit.target]

@@ -1,0 +1,98 @@
+"""Machines as plain data, without what they have in common."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from krm_fn.base.paths import dotted
+from krm_fn.kubevirt.quantity import NANO, parse
+from krm_fn.reporting.pods import claims_of, pod_of
+from krm_fn.sizing.rows import in_bytes, in_cpus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.quantity import Quantity
+    from krm_fn.reporting.describing import Machine, Origin
+    from krm_fn.reporting.input import Unit
+    from krm_fn.reporting.tables import Tables
+
+NOTHING = -1  # in place of the number of an origin, for a line without a value
+WORDS = ("kind", "namespace", "file", "release", "error", "instancetype", "preference")
+
+
+class Machines:
+    """Writes machines one after the other. Of lines that an earlier machine has at the same place, only that one has them."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._earlier: dict[int, tuple[int, list[int]]] = {}
+
+    def shown(self, machine: Machine, unit: Unit, number: int) -> Object:
+        """The data of a machine, which is the machine of that number in the page. What is empty is left out."""
+        word = self._tables.words.number
+        about = {key: word(getattr(machine, key)) for key in WORDS}
+        about |= {"target": word(unit.target), "cluster": word(unit.cluster)}
+        found: Object = {
+            **about,
+            "copies": machine.record.get("replicas", 0),
+            "pod": self._tables.pods.number(json.dumps(pod_of(machine.record))),
+            "claims": list(claims_of(machine.record)),
+            **self._figures(machine),
+            **self._origins(machine.origins),
+        }
+        found = {key: value for key, value in found.items() if value or key in ("vcpus", "memory", "cpu", "request", "storage")}
+        return {"name": machine.name, **found, **self._lines(machine, number)}
+
+    def _lines(self, machine: Machine, number: int) -> Object:
+        """`lines`, or `like` and `other`: the number of an earlier machine, and place and line where they differ."""
+        tables = self._tables
+        lines = [tables.lines.number((line.text, tables.paths.number(dotted(line.path)))) for line in machine.lines]
+        like, known = self._earlier.setdefault(len(lines), (number, lines))
+        other = [part for at, (old, new) in enumerate(zip(known, lines, strict=True)) if old != new for part in (at, new)]
+        if like == number or 2 * len(other) > len(lines):
+            return {"lines": lines}
+        return {"like": like, "other": other}
+
+    def _origins(self, origins: Sequence[Origin | None]) -> Object:
+        """`origins` and `at`: numbers of tables, and the first line of the file from which `at` counts."""
+        pattern = tuple(self._origin(each) if each else NOTHING for each in origins)
+        lines = [each.line if each else 0 for each in origins]
+        first = min(filter(None, lines), default=0)
+        steps = tuple(_without_end([line - first + 1 if line else 0 for line in lines]))
+        return {"origins": self._tables.patterns.number(pattern), "at": self._tables.steps.number(steps), "first": first}
+
+    def _origin(self, origin: Origin) -> int:
+        word = self._tables.words.number(origin.kind)
+        return self._tables.origins.number((word, origin.name, origin.text, origin.notes))
+
+    def _figures(self, machine: Machine) -> Object:
+        return {key: self._tables.figures.number(figure) for key, figure in _figures_of(machine)}
+
+
+def _figures_of(machine: Machine) -> Iterator[tuple[str, tuple[float, str]]]:
+    """Numbers with the text that people read, as far as they are known."""
+    record, row = machine.record, machine.row
+    if record.get("vcpus"):
+        yield "vcpus", (record["vcpus"], str(record["vcpus"]))
+    if memory := parse(record.get("memory")):
+        yield "memory", _figure(memory, in_bytes(memory))
+    if row.machines and not row.without_pod:
+        yield "cpu", _figure(row.cpu, in_cpus(row.cpu))
+        yield "request", _figure(row.memory, in_bytes(row.memory))
+    if row.storage.nanos:
+        yield "storage", _figure(row.storage, in_bytes(row.storage))
+
+
+def _figure(amount: Quantity, text: str) -> tuple[float, str]:
+    number = amount.nanos / NANO
+    return int(number) if number.is_integer() else number, text
+
+
+def _without_end(numbers: list[int]) -> list[int]:
+    """The numbers without the zeros at their end."""
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return numbers

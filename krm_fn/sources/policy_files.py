@@ -1,0 +1,69 @@
+"""Policies, bindings and parameters in files and folders that are no part of the input."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base import bundle
+from krm_fn.base.console import file_name
+from krm_fn.base.errors import InputError
+from krm_fn.config.policies import is_given
+from krm_fn.kubevirt.settings import PolicyObject
+from krm_fn.sources import reading
+from krm_fn.sources.files import Paths
+from krm_fn.sources.reading import NothingFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.sources.reading import Sources
+
+# What makes a folder a case of `kubevirt-render test`, whose objects are no policies.
+CASE = "expected.yaml"
+EXPECTED = "a ValidatingAdmissionPolicy, its binding or its parameters"
+
+
+def read(path: str) -> tuple[PolicyObject, ...]:
+    """The objects in a file, or in the YAML and JSON files of a folder; folders with cases are left out.
+
+    Raises: InputError for what can't be read, and if there is no policy, binding or parameter.
+    """
+    is_folder = Path(path).is_dir()
+    found = tuple(_objects(_of_folder(path) if is_folder else reading.read((path,))))
+    if not found:
+        where = file_name(Path(path).as_posix())
+        raise InputError(f"there is no policy, binding or parameter in it; expected {EXPECTED}", file=where)
+    return found
+
+
+def _of_folder(path: str) -> Sources:
+    paths = Paths((path,))
+    files = tuple(file for file in paths.files(path) if not _is_of_case(file, path))
+    found = reading.read((), found=files) if files else None
+    for each in paths.skipped:
+        raise InputError(each.why or "this symbolic link points outside of the folder; name its target, too", file=each.file)
+    if found is None:
+        raise NothingFoundError(f"no Kubernetes object found in {file_name(path)}; expected YAML or JSON with policies")
+    found.refuse_skipped()
+    return found
+
+
+def _is_of_case(file: str, top: str) -> bool:
+    """True for a file in a case below the folder."""
+    folder = os.path.dirname(file)  # noqa: PTH120
+    while len(folder) > len(Path(top).as_posix()):
+        if os.path.exists(os.path.join(folder, CASE)):  # noqa: PTH110, PTH118
+            return True
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    return False
+
+
+def _objects(found: Sources) -> Iterator[PolicyObject]:
+    places = found.places
+    texts = {source.file: source.data.decode(errors="replace") for source in found.sources}
+    for entry in bundle.entries(found.items):
+        if is_given(entry.obj):
+            file, index = places[entry.item]
+            yield PolicyObject(obj=entry.obj, file=file, index=index, path=entry.path, text=texts[file])
