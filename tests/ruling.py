@@ -20,8 +20,9 @@ from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
-from krm_fn.sources import salvage
+from krm_fn.sources import reading, salvage
 from krm_fn.sources.files import Paths
+from krm_fn.sources.unbuilt import certain
 
 FOLDERS = Path(__file__).resolve().parents[1] / "fixtures" / "rules"
 TODAY = "2026-01-01"
@@ -94,6 +95,22 @@ def skipped(links):
         return given.skipped
 
 
+def parts_of_objects(text, settings):
+    """The findings about parts of objects in a folder with the files that a document has."""
+    files = {
+        name: data for item in yamlio.read_stream(text.encode()).items if item for name, data in item.get("files", {}).items()
+    }
+    with tempfile.TemporaryDirectory() as name:
+        known = discover([str(tree(Path(name), files))]) if files else Discovery()
+        folders = frozenset(folder for target in known.targets for folder in target.kustomizations)
+        loose = [file for file in known.files if "{{" not in Path(file).read_text()]
+        if not loose:
+            return []
+        found = reading.read((), found=loose, kustomized=folders, unbuilt=False)
+        outcome = stages.render(found.items, settings.but(mode="validate"), places=found.places)
+        return list(certain(outcome.findings, found)[1].findings(found, settings.severity, outcome.release))
+
+
 TEMPLATES = "unrendered-template"  # the rule about documents that somebody found in a folder
 
 
@@ -111,6 +128,7 @@ def judged(rule, text):
         *clusters.findings(unmatched(readable.decode()), settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
         *problems.findings(unbuilt(readable.decode()), settings.severity, release),
+        *parts_of_objects(readable.decode(), settings),
         *outcome.findings,
     )
     if all_rules()[rule].family == "migration":

@@ -14,6 +14,8 @@ FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|
 ALL_OF_IT = r"<[A-Za-z][\w .-]*>|\$[A-Z_][A-Z0-9_]+"
 # Words that are the complete name of an object: `NAME` and `CLAIM_NAME`. Kubernetes allows no capitals or underscores there.
 CAPITALS = r"NAME|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
+# A word in capitals between underscores in such a name, for `sed` to replace: `test-_TIMESTAMP_`.
+BETWEEN = r"(?<![A-Za-z0-9_])_[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?![A-Za-z0-9_])"
 # Fields that hold the name of an object or of its namespace. `name` is one too, but not in the entry of a list.
 NAMES = frozenset(("namespace", "claimName", "secretName", "secretRef", "certConfigMap", "serviceAccountName", "networkName"))
 NAMES |= {"resourceClaimName", "resourceClaimTemplateName", "virtualMachineSnapshotName", "vmiName"}
@@ -51,7 +53,7 @@ def may_be_in(value: object) -> bool:
     waiting: list[object] = [value]
     for each in waiting:
         if isinstance(each, str):
-            if "$" in each or "{{" in each or "__" in each or each[:1] == "<" or each.isupper():
+            if "$" in each or "{{" in each or each[:1] == "<" or each.isupper() or ("_" in each and not each.islower()):
                 return True
         elif isinstance(each, dict):
             waiting += each.values()
@@ -61,12 +63,12 @@ def may_be_in(value: object) -> bool:
 
 
 def is_in_capitals(value: object) -> bool:
-    """True for a word in capitals that stands for the name of an object: `NAME`, `CLAIM_NAME`."""
-    if not isinstance(value, str) or not value.isupper() or (value != "NAME" and "_" not in value):
+    """True for a word in capitals that stands for the name of an object: `NAME`, `CLAIM_NAME`, `test-_TIMESTAMP_`."""
+    if not isinstance(value, str) or (value != "NAME" and "_" not in value):
         return False
     import re
 
-    return re.fullmatch(CAPITALS, value) is not None
+    return bool(re.fullmatch(CAPITALS, value) or re.search(BETWEEN, value))
 
 
 def _is_underlined(word: str) -> bool:

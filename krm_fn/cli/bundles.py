@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.cli import options
+from krm_fn.findings.results import report
 from krm_fn.repositories import building, config_files, problems, sharing
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Options, Unit, read_unit, release_of
+from krm_fn.repositories.judging import Options, Unit, read_unit, release_of, repairing
 from krm_fn.repositories.running import offers_of_all
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources.reading import NothingFoundError
+from krm_fn.sources.salvage import findings as about_lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Sources
+    from krm_fn.sources.salvage import Lost
 
 
 class Read(Value):
@@ -83,6 +88,7 @@ def _one(
     paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, flags: Mapping[str, Any], bar: Progress
 ) -> Read:
     verbose = flags["verbose"]
+    lost: list[Lost] = []
     found = options.read_sources(
         paths,
         kustomizations,
@@ -90,15 +96,22 @@ def _one(
         timeout=flags["timeout"],
         follow_links=flags["follow_links"],
         unbuilt=False,
+        repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
         watch=bar.watch,
     )
     near = (*paths, *kustomizations)
     own = config_files.config_file(near) if found.function_config is None and not flags["isolated"] else ""
-    return Read(
-        found=found,
-        config=options.settings(found, config_file, flags, near=near, verbose=verbose),
-        config_file=config_file or own or "",
-    )
+    config = options.settings(found, config_file, flags, near=near, verbose=verbose)
+    _report(lost, config)
+    return Read(found=found, config=config, config_file=config_file or own or "")
+
+
+def _report(lost: Sequence[Lost], config: Config) -> None:
+    """Say which templates are not read. Raises: InputError for another document that can't be read."""
+    for each in lost:
+        if not each.is_template:
+            raise each.error
+    report(about_lost(lost, config.severity, release_of(config)), sys.stderr)
 
 
 def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any]) -> Iterator[Read]:
@@ -135,13 +148,15 @@ def _with_offered(read: Read, offered: sharing.Offered | None, *, verbose: bool)
 
 def _read(unit: Unit, how: Options) -> Iterator[Read]:
     """What a unit consists of; nothing where its files hold no object."""
+    lost: list[Lost] = []
     try:
-        found = read_unit(unit, how, [], [])
+        found = read_unit(unit, how, lost, [])
     except NothingFoundError:
         return
     if isinstance(found, Problem):
         raise _error(found, unit.settings)
     settings = unit.settings
+    _report(lost, settings.config)
     yield Read(
         found=found,
         config=settings.config,

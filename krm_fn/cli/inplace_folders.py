@@ -28,7 +28,7 @@ from krm_fn.repositories.settings import Settings
 from krm_fn.sources import reading
 from krm_fn.sources.files import repository
 from krm_fn.sources.places import Places
-from krm_fn.sources.salvage import passed_over, without_text_of_others
+from krm_fn.sources.salvage import left_alone, passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -87,7 +87,7 @@ def _all(units: Sequence[Unit], how: Options, bar: Progress) -> list[tuple[Rende
 
 def _read(unit: Unit, how: Options) -> Sources | None:
     try:
-        return reading.read((), found=unit.files, follow=how.follow, unbuilt=False, repair=without_text_of_others)
+        return reading.read((), found=unit.files, follow=how.follow, unbuilt=False, repair=left_alone(options.note))
     except reading.NothingFoundError:
         return None
 

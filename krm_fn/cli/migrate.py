@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,7 +33,7 @@ from krm_fn.repositories.types import Discovery
 from krm_fn.sources import reading
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
-from krm_fn.sources.salvage import passed_over, without_text_of_others
+from krm_fn.sources.salvage import left_alone, passed_over
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
@@ -109,8 +110,15 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
         excludes = Configs(paths, exclude=flags["exclude"]).excludes
         found = discover(folders, excludes=excludes, follow=follow) if folders else Discovery()
     if not (found.targets or found.problems or found.excluded):
+        named = frozenset(Path(path).as_posix() for path in paths)
         return options.read_sources(
-            paths, kustomizations, verbose=verbose, timeout=flags["timeout"], follow_links=follow, watch=bar.watch
+            paths,
+            kustomizations,
+            verbose=verbose,
+            timeout=flags["timeout"],
+            follow_links=follow,
+            repair=left_alone(options.note, named) if folders else None,
+            watch=bar.watch,
         )
     files = own_files(found, folders, follow=follow)
     inplace_folders.note_parts(files.parts, verbose=verbose)
@@ -121,7 +129,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
         timeout=flags["timeout"],
         follow=follow,
         note=options.note if verbose else lambda _: None,
-        repair=without_text_of_others,
+        repair=left_alone(options.note),
         watch=bar.watch,
     )
     return read.but(skipped=(*read.skipped, *found.skipped))

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import completion, inplace, inplace_folders, options, outputs, progress, render_repository
+from krm_fn.cli import completion, folders, inplace, inplace_folders, options, outputs, progress, render_repository
 from krm_fn.cli import output_dir as output_dirs
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.folder_options import folder_options
@@ -23,17 +23,20 @@ from krm_fn.findings.results import report
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories.judging import Options as JudgingOptions
+from krm_fn.repositories.judging import repairing
+from krm_fn.repositories.rendering import with_variants
 from krm_fn.sources.places import Places
-from krm_fn.sources.reading import STDIN, read_text
-from krm_fn.sources.salvage import passed_over, without_text_of_others
+from krm_fn.sources.reading import STDIN
+from krm_fn.sources.salvage import findings as about_lost
+from krm_fn.sources.salvage import left_alone, passed_over
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Repair, Sources
+    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.salvage import Lost
 
 
 @click.command()
@@ -116,6 +119,8 @@ def _check_usage(*, in_place: bool, force: bool, output_dir: str | None) -> None
 def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool, force: bool) -> int:
     """Render all that was named as one bundle. The exit code."""
     flags, verbose, paths = request.flags, request.flags["verbose"], request.paths
+    lost: list[Lost] = []
+    named = frozenset(Path(path).as_posix() for path in paths)
     found = options.read_sources(
         paths,
         request.kustomizations,
@@ -123,7 +128,7 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
         timeout=flags["timeout"],
         build_flags=flags["build_flags"],
         follow_links=flags["follow_links"],
-        repair=_in_folders(paths),
+        repair=left_alone(options.note, named) if in_place else repairing(lost, named),
         watch=bar.watch,
     )
     config = options.settings(found, request.config_file, flags, near=(*paths, *request.kustomizations), verbose=verbose)
@@ -133,9 +138,11 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
     skipped = passed_over(found.skipped, config.severity, outcome.release)
     if verbose:
         options.note(f"the target release is KubeVirt {outcome.release}")
-    outcome = outcome.but(findings=results.ordered([*skipped, *outcome.findings]))
-    report(Places(found, policies=config.policies).located(outcome.findings), sys.stderr)
-    code = results.exit_code(outcome.findings, config.fail_on)
+    unread = list(about_lost(lost, config.severity, outcome.release))
+    outcome = outcome.but(findings=results.ordered([*skipped, *with_variants(outcome.findings, found, config)]))
+    report(results.ordered([*unread, *Places(found, lost, policies=config.policies).located(outcome.findings)]), sys.stderr)
+    outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
+    code = 1 if any(each.rule == folders.UNREADABLE for each in unread) else results.exit_code(outcome.findings, config.fail_on)
     if in_place and not force:
         changed = inplace_folders.changed_objects([inplace_folders.Rendered(found, outcome)])
         inplace_folders.refuse_patched(changed, paths, follow=flags["follow_links"])
@@ -144,16 +151,6 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
     elif not code or output in outputs.WITH_RESULTS:
         _print(output, found, outcome, bar)
     return code
-
-
-def _in_folders(paths: Iterable[str]) -> Repair:
-    """What is read in place of an unreadable file: nothing for one without objects that was found in a folder."""
-    named = {Path(path).as_posix() for path in paths}
-
-    def repair(data: bytes, file: str) -> bytes:
-        return read_text(data, file).data if file in named else without_text_of_others(data, file)
-
-    return repair
 
 
 def _print(output: str, found: Sources, outcome: Outcome, bar: Progress) -> None:

@@ -25,10 +25,11 @@ from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import findings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.judging import Options, Unit
     from krm_fn.repositories.sharing import Offered
@@ -122,6 +123,19 @@ def _deciding(finding: Finding, unit: Unit) -> Finding:
     if finding.rule != DUPLICATE or DUPLICATE in unit.settings.config.severity:
         return finding
     return finding.but(severity="error") if finding.ref and finding.ref.kind in DECIDING else finding
+
+
+def with_variants(found_in: Iterable[Finding], found: Sources, config: Config) -> Iterator[Finding]:
+    """The findings; those about files of folders as a warning where two objects differ that decide nothing about VMs."""
+    places = found.places
+    for each in found_in:
+        own = each.rule == DUPLICATE and DUPLICATE not in config.severity and each.ref and each.ref.kind not in DECIDING
+        variants = own and each.item >= 0 and all(places[item][0] != places[each.item][0] for item in _others(each))
+        yield each.but(severity="warning") if variants and found.is_found(places[each.item][0]) else each
+
+
+def _others(finding: Finding) -> Iterator[int]:
+    return (each.item for each in finding.related if each.item >= 0)
 
 
 def _text(found: Sources) -> bytes:

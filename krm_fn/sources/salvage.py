@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
@@ -13,7 +14,7 @@ from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources.reading import TemplateError, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
@@ -80,14 +81,25 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
     return _readable(b"".join(lines), file, lost)
 
 
-def without_text_of_others(data: bytes, file: str) -> bytes:
-    """An empty text in place of one that can't be read and has no object, such as the settings of an editor.
+def left_alone(note: Callable[[str], None], named: Container[str] = ()) -> Callable[[bytes, str], bytes]:
+    """What gives an empty text in place of an unreadable one that stays as it is: a template, or one without objects.
 
-    Raises: InputError for a text that may have objects: whoever writes files back must not lose them.
+    Such a text is, for example, the settings of an editor. `note` is called with each template. What the function gives
+    Raises: InputError for a file in `named`, and for any other text that may have objects, since whoever writes files back
+    must not lose them.
     """
-    if OF_OBJECTS.search(data):
-        read_text(data, file)
-    return b""
+
+    def instead(data: bytes, file: str) -> bytes:
+        if file in named:
+            return read_text(data, file).data
+        if OF_OBJECTS.search(data):
+            try:
+                read_text(data, file)
+            except TemplateError as error:
+                note(f"{file_name(file)}:{error.line}: left alone: this is a template, not YAML")
+        return b""
+
+    return instead
 
 
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Findings about files of folders that may not be mistakes: a namespace that is not written may be any, a file may be a patch."""
+"""Findings about files of folders that may not be mistakes: an unwritten namespace may be any, a file may be a patch."""
 
 from __future__ import annotations
 

@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 from krm_fn.base.placeholders import may_be_in, placeholders
 
-<<<<<<< HEAD
-WORDS = st.sampled_from(("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a", "", "a_b", "Always"))
-=======
 WORDS = st.sampled_from(
     ("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a", "", "a_b", "Always", "2Gi")
 )
->>>>>>> policies
+=======
+WORDS = st.sampled_from(
+    ("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a-_B_", "a", "", "a_b", "Always", "2Gi")
+)
+>>>>>>> repos
 TEXTS = st.one_of(WORDS, st.text(max_size=8), st.builds("{}{}".format, WORDS, WORDS))
 KEYS = st.sampled_from(("name", "namespace", "claimName", "labels", "spec"))
 
@@ -26,3 +27,9 @@ def test_a_value_with_a_placeholder_may_have_one(text: str, path: list[str]) -> 
 
 def test_ordinary_values_have_none() -> None:
     assert not may_be_in({"kind": "VirtualMachine", "spec": [{"runStrategy": "Always"}, True, 1, None]})
+
+
+def test_a_word_between_underscores_stands_for_a_part_of_a_name() -> None:
+    assert placeholders("claim-_TIMESTAMP_", ("metadata", "name")) == ("claim-_TIMESTAMP_",)
+    assert placeholders("claim-_TIMESTAMP_", ("metadata", "labels", "name")) == ()
+    assert placeholders("claim_TIMESTAMP_", ("metadata", "name")) == ()

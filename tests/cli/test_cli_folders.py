@@ -144,9 +144,7 @@ def test_these_folders_show_what_they_are_for(outcome):
     assert outcome(["render"], FOLDERS["all is well"], 2)[0] == 0
     assert outcome(["render"], FOLDERS["findings"], 2)[2].count(b"kubevirt-render: error: ") > 2
     assert b"error: bc.yaml" not in outcome(["render"], FOLDERS["one in the middle can't be read"], 2)[2]
-    assert outcome(["render"], FOLDERS["one in the middle can't be read"], 2)[2].startswith(
-        b"kubevirt-render: error: folder/bc.yaml:2"
-    )
+    assert b"kubevirt-render: error: folder/bc.yaml:2" in outcome(["render"], FOLDERS["one in the middle can't be read"], 2)[2]
     changed = outcome(["render", "--in-place"], FOLDERS["findings"], 2)[3]
     assert sum(changed[name] != text.encode() for name, text in FOLDERS["findings"].items()) > 5
 

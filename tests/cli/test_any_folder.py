@@ -1,0 +1,68 @@
+"""Any folder, also one without kustomizations: what can't be read there is one finding each, and the rest goes on."""
+
+import pytest
+from checking import run
+from trees import tree
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata:
+  name: web
+spec:
+  runStrategy: Always
+  instancetype:
+    name: u1.medium
+  template:
+    spec:
+      domain:
+        devices: {}
+"""
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: ClusterIP}\n"
+ANY_FOLDER = {
+    "vms/vm.yaml": VM,
+    "vms/service.yaml": SERVICE,
+    "vms/variant.yaml": SERVICE.replace("ClusterIP", "NodePort"),
+    "site.yaml": "- hosts: all\n  vars: {name: {{ name }}}\n",
+    "chart/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.0.0\n",
+    "chart/templates/service.yaml": SERVICE.replace("web", "{{ .Release.Name }}"),
+}
+TEMPLATE = "info: chart/templates/service.yaml:3:19: a map or list cannot be a key; expected a string; {{ belongs to a template"
+
+
+def test_a_folder_without_kustomizations_is_rendered_past_templates_and_playbooks(tmp_path):
+    code, out, err = run("render", ".", cwd=tree(tmp_path, ANY_FOLDER))
+    assert code == 0
+    assert (out.count("kind: Service"), out.count("kind: VirtualMachine"), "sockets: 1" in out) == (2, 1, True)
+    assert err.count("\n") == 2
+    assert "kubevirt-render: warning: vms/variant.yaml:3:18: Service web" in err
+    assert f"kubevirt-render: {TEMPLATE}" in err
+
+
+@pytest.mark.parametrize("command", [("render", "--in-place"), ("migrate", "--in-place")])
+def test_a_template_beside_machines_stays_as_it_is(tmp_path, command):
+    root = tree(tmp_path, {"both.yaml": f"{VM}---\nkind: {{{{ kind }}}}\n", "vm.yaml": VM.replace("v1", "v1alpha3")})
+    code, _, err = run(*command, ".", cwd=root)
+    assert code == 0
+    assert "both.yaml:14: left alone: this is a template, not YAML\n" in err
+    assert (root / "both.yaml").read_text() == f"{VM}---\nkind: {{{{ kind }}}}\n"
+    assert (root / "vm.yaml").read_text() != VM.replace("v1", "v1alpha3")
+
+
+@pytest.mark.parametrize("command", ["capacity", "explain"])
+def test_other_commands_get_past_templates_too_and_no_further(tmp_path, command):
+    root = tree(tmp_path, ANY_FOLDER)
+    (root / "chart" / "Chart.yaml").unlink()
+    code, out, err = run(command, ".", cwd=root)
+    assert (code, "web" in out, TEMPLATE in err) == (0, True, True)
+    tree(root, {"broken.yaml": VM + "  - a\n"})
+    code, out, err = run(command, ".", cwd=root)
+    assert (code, out, err.startswith("kubevirt-render: error: broken.yaml:")) == (1, "", True)
+
+
+def test_an_unreadable_document_beside_machines_is_one_finding_and_nothing_is_printed(tmp_path):
+    root = tree(tmp_path, {"vm.yaml": VM.replace("u1.medium", "u1.none"), "broken.yaml": VM + "  - a\n"})
+    code, out, err = run("render", ".", cwd=root)
+    assert (code, out) == (1, "")
+    assert "(unreadable-document)\n" in err
+    assert "(unresolved-instancetype)\n" in err
