@@ -10,28 +10,16 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.changes.pairs import Assumptions
-<<<<<<< HEAD
-from krm_fn.changes.summary import level_of
-=======
->>>>>>> report
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.changes_groups import grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
-<<<<<<< HEAD
-from krm_fn.cli.changes_text import about, figures, what, who
-=======
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
->>>>>>> report
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import PROCESSES
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.formats import BASE
-<<<<<<< HEAD
-from krm_fn.cli.pens import TEXT
-=======
 from krm_fn.cli.pens import Pen
->>>>>>> report
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.trees import Change, paths_in, trees_of
@@ -159,21 +147,12 @@ def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
             found = diff_units.compare(base, head, Assumptions(), diff_units.ClusterAfter())
     if not found.is_whole:
         options.note("what the change does is not known for targets and files that can't be read on one side")
-<<<<<<< HEAD
-    answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas")}}
-    groups = grouped(answer["vms"], partial(about, pen=TEXT), together=False)
-    return {
-        "changes": tuple(map(_changed, groups)),
-        "change_figures": figures(answer),
-        "quota_changes": tuple(quota_lines(answer)),
-=======
     answer = {**found.answer, **{key: list(map(_without_here, found.answer[key])) for key in ("vms", "quotas", "renames")}}
     groups = grouped(answer["vms"], partial(about, pen=PLAIN), together=False)
     return {
         "changes": tuple(map(_changed, groups)),
         "change_figures": figures(answer),
         "quota_changes": (*rename_lines(answer, PLAIN), *quota_lines(answer)),
->>>>>>> report
     }
 
 
@@ -184,20 +163,11 @@ def _without_here(record: Object) -> Object:
 
 def _changed(group: Group) -> Changed:
     record = group.first
-<<<<<<< HEAD
-    lines = (f"{who(group, TEXT)}: {what(group)}", *group.lines)
-=======
->>>>>>> report
     return Changed(
         kind=record["kind"],
         target=record.get("target", ""),
         namespace=record["namespace"],
         name=record["name"],
-<<<<<<< HEAD
-        effect=word_of(record) if level_of(record) else UNCHANGED,
-        sentences=tuple(line.removeprefix(INDENT) for line in lines),
-=======
         effect=word_of(record),
         sentences=(what(group), *(line.removeprefix(INDENT) for line in group.lines)),
->>>>>>> report
     )

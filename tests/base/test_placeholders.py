@@ -8,13 +8,8 @@ from hypothesis import strategies as st
 from krm_fn.base.placeholders import may_be_in, placeholders
 
 WORDS = st.sampled_from(
-    ("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a", "", "a_b", "Always", "2Gi")
-)
-=======
-WORDS = st.sampled_from(
     ("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a-_B_", "a", "", "a_b", "Always", "2Gi")
 )
->>>>>>> repos
 TEXTS = st.one_of(WORDS, st.text(max_size=8), st.builds("{}{}".format, WORDS, WORDS))
 KEYS = st.sampled_from(("name", "namespace", "claimName", "labels", "spec"))
 
