@@ -127,6 +127,7 @@ def _vm() -> Schema:
                 "const": True,
                 "description": "it fails for the same reasons without the change, too",
             },
+            "unedited": {"const": True, "description": "with `asBefore`: the manifest of the VM is the same on both sides"},
             "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
             "policies": _list(_policy(), "what policies say of the change"),

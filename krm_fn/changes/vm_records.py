@@ -36,7 +36,9 @@ def _updated(pair: Pair) -> Object:
     if not pair.is_edited and fails_as_before(found):
         return untouched_record(pair.old.obj, *worlds)
     record = {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
-    return {**record, "asBefore": True} if _fails_anyway(found, record["effect"], pair) else record
+    if not _fails_anyway(found, record["effect"], pair):
+        return record
+    return {**record, "asBefore": True, **({} if pair.is_edited else {"unedited": True})}
 
 
 def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:

@@ -37,10 +37,11 @@ class Group(Value):
 def grouped(records: Iterable[Object], lines: Callable[..., Iterable[str]], *, together: bool = True) -> list[Group]:
     """The records in groups, the most severe first, then the largest. Not `together`: a group for each record.
 
-    `lines(record)` are about one record; `lines(record, generic=True)` are the same without its name.
+    `lines(record)` are about one record; `lines(record, generic=True)` are the same without its name. VMs that fail as before
+    and that the change does not touch have no group.
     """
     found: dict[tuple[Any, ...], list[Object]] = {}
-    for number, record in enumerate(sorted(records, key=_place)):
+    for number, record in enumerate(sorted((each for each in records if "unedited" not in each), key=_place)):
         said = tuple(lines(record, generic=together))
         key = (record["kind"], *record["effect"], word_of(record), said) if together else (number, said)
         found.setdefault(key, []).append(record)

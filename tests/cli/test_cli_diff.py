@@ -61,6 +61,32 @@ def test_equal_sides_have_the_line_of_figures_alone(sides: Path) -> None:
     assert run("diff", "base", "base/vm.yaml", cwd=sides).stdout == "none of 1 VM changes\n"
 
 
+REFUSED = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  runStrategy: Halted
+  preference: {inferFromVolume: root}
+  template: {spec: {domain: {devices: {}}, volumes: [{name: root, persistentVolumeClaim: {claimName: root}}]}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: root, labels: {instancetype.kubevirt.io/default-preference: fedora}}
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "markdown"])
+def test_a_vm_that_is_refused_as_before_and_not_edited_is_not_told(tmp_path: Path, output: str) -> None:
+    (tmp_path / "vm.yaml").write_text(REFUSED)
+    (tmp_path / "edited.yaml").write_text(REFUSED.replace("Halted", "Always"))
+    assert [vm["effect"] for vm in json.loads(run("diff", "vm.yaml", "vm.yaml", "-o", "json", cwd=tmp_path).stdout)["vms"]] == [
+        ["refused"]
+    ]
+    assert "web" not in run("diff", "vm.yaml", "vm.yaml", "-o", output, cwd=tmp_path).stdout
+    assert "1 of 1 VM changes: 1 refused" in run("diff", "vm.yaml", "edited.yaml", "-o", output, cwd=tmp_path).stdout
+
+
 def test_json_is_the_answer_of_the_library(sides: Path) -> None:
     answer = json.loads(run("diff", "base", "head", "-o", "json", cwd=sides).stdout)
     assert [vm["effect"] for vm in answer["vms"]] == [["live", "migration:nobody", "atNextStart"]]
