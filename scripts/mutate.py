@@ -39,7 +39,8 @@ from typing import NamedTuple
 from mutations import Mutation, applied, changes_logic, mutations
 
 ROOT = Path(__file__).resolve().parents[1]
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "dist")
+HOSTS = ".hosts"  # programs and file systems of several GB, with device files that never end: linked, not copied
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "dist", "node_modules", HOSTS)
 GENERATED = ("krm_fn/kubevirt/catalogue_names.py",)
 # Tests that build a release, clone the repository or measure: slow, and seldom the only ones to notice a change of logic.
 SLOW = ("ci", "growth", "release", "suite", "wheel", "zipapp", "image")
@@ -131,6 +132,8 @@ class Copy:
         self._limit = (*LIMIT, f"faulthandler_timeout={seconds}")
         self._broken: set[Tests] = set()  # these fail without a mutation, or not each time
         shutil.copytree(ROOT, root, symlinks=True, ignore=LEFT_OUT, dirs_exist_ok=True)
+        if (ROOT / HOSTS).exists():
+            (root / HOSTS).symlink_to((ROOT / HOSTS).resolve())
         compileall.compile_dir(str(root / "krm_fn"), quiet=1)
         self._environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
         self._hold_that_the_copy_is_imported()
