@@ -71,9 +71,14 @@ def key_of(unit: Unit) -> Key:
     return unit.name, "" if unit.target else unit.settings.file
 
 
-def is_one_bundle(found: Discovery) -> bool:
-    """True if all that was named is judged as one bundle."""
-    return not (found.targets or found.problems or found.excluded or found.charts)
+def is_one_bundle(found: Discovery, configs: Configs) -> bool:
+    """True if all that was named is judged as one bundle: only files, and no cluster of which the config knows anything.
+
+    Raises: ConfigError.
+    """
+    if found.targets or found.problems or found.excluded or found.charts:
+        return False
+    return not any(settings.external or settings.cluster for settings, _ in files_by_settings(found, configs))
 
 
 def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult]:
@@ -86,7 +91,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     configs = configs_of(request)
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-    if is_one_bundle(found):
+    if is_one_bundle(found, configs):
         return [of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
     return _of_units(request, how, bar, configs, found)
 
