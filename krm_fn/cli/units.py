@@ -19,7 +19,7 @@ from krm_fn.repositories.settings import Settings, files_by_settings
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.salvage import passed_over
-from krm_fn.sources.skipping import about_templates
+from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -228,9 +228,9 @@ def of_repository(found: Discovery, configs: Configs, settings: Settings) -> lis
 
 def _note(found: Discovery, done: Iterable[UnitResult], built: Container[str]) -> None:
     """Say what was left alone, and for which release each unit was checked. `built` are the folders of charts."""
-    for folder in found.templates:
+    for folder in found.folders:
         if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
-            options.note(about_templates(folder))
+            options.note(about_folder(folder))
     for each in done:
         for text in (*each.notes, *[f"{ref} is external: it is not in git" for ref in each.external]):
             options.note(f"{each.name}: {text}" if each.name else text)
