@@ -20,7 +20,7 @@ from krm_fn.repositories.types import Discovery
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import passed_over
-from krm_fn.sources.skipping import about_templates
+from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -145,8 +145,8 @@ def exit_code(done: Iterable[RenderedUnit]) -> int:
 
 def note_all(search: Search, done: Iterable[RenderedUnit]) -> None:
     """Say what was left alone, and for which release each unit was rendered."""
-    for folder in search.found.templates:
-        options.note(about_templates(folder))
+    for folder in search.found.folders:
+        options.note(about_folder(folder))
     for each in (unit.result for unit in done):
         name = file_name(each.name) if each.name else ""
         for text in (*each.notes, *[f"{ref} is external: it is not in git" for ref in each.external]):

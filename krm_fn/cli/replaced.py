@@ -63,7 +63,7 @@ def read(request: Request, how: Options, bar: Progress) -> dict[Key, Before]:
     """
     configs = units.configs_of(request)
     found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else None
-    if found is None or units.is_one_bundle(found):
+    if found is None or units.is_one_bundle(found, configs):
         return {units.ONE: _of_one(request, request.paths, how, bar)}
     read = {key: before for unit in [_units(request, how)] for key, before in _of_all(unit, request, how, bar)}
     rest = tuple(path for path in request.paths if path not in request.folders)

@@ -19,7 +19,7 @@ from krm_fn.repositories.settings import Settings, files_by_settings
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.salvage import passed_over
-from krm_fn.sources.skipping import about_templates
+from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -71,9 +71,14 @@ def key_of(unit: Unit) -> Key:
     return unit.name, "" if unit.target else unit.settings.file
 
 
-def is_one_bundle(found: Discovery) -> bool:
-    """True if all that was named is judged as one bundle."""
-    return not (found.targets or found.problems or found.excluded or found.charts)
+def is_one_bundle(found: Discovery, configs: Configs) -> bool:
+    """True if all that was named is judged as one bundle: only files, and no cluster of which the config knows anything.
+
+    Raises: ConfigError.
+    """
+    if found.targets or found.problems or found.excluded or found.charts:
+        return False
+    return not any(settings.external or settings.cluster for settings, _ in files_by_settings(found, configs))
 
 
 def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult]:
@@ -86,7 +91,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     configs = configs_of(request)
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-    if is_one_bundle(found):
+    if is_one_bundle(found, configs):
         return [of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
     return _of_units(request, how, bar, configs, found)
 
@@ -223,9 +228,9 @@ def of_repository(found: Discovery, configs: Configs, settings: Settings) -> lis
 
 def _note(found: Discovery, done: Iterable[UnitResult], built: Container[str]) -> None:
     """Say what was left alone, and for which release each unit was checked. `built` are the folders of charts."""
-    for folder in found.templates:
+    for folder in found.folders:
         if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
-            options.note(about_templates(folder))
+            options.note(about_folder(folder))
     for each in done:
         for text in (*each.notes, *[f"{ref} is external: it is not in git" for ref in each.external]):
             options.note(f"{each.name}: {text}" if each.name else text)

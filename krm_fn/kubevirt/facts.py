@@ -50,7 +50,8 @@ class ResolutionError(Value):
 
     `matcher` is "instancetype" or "preference"; `reason` one of the words that `resolve` documents; `path` the wrong place in
     the VM, `current` its value; `wanted` the missing object; `candidates` the names that exist instead, nearest first;
-    `upstream` is "admission" or "expand", which refuses it. `detail` has other values for the reason, by name.
+    `upstream` is "admission" or "expand", which refuses it. `detail` has other values for the reason, by name. `may_exist`: the
+    cluster may have the wanted object although the bundle lacks it.
     """
 
     matcher: str
@@ -61,6 +62,7 @@ class ResolutionError(Value):
     candidates: tuple[str, ...] = ()
     upstream: str = ""
     detail: tuple[tuple[str, Any], ...] = ()
+    may_exist: bool = False
 
 
 class Resolution(Value):

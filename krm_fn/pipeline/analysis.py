@@ -129,7 +129,12 @@ class Analysis(Value):
         if prefix is None:
             return None
         vm = get(entry.obj, prefix)
-        return prefix, vm, resolver.resolve(vm, namespace=effective_namespace(entry.obj))
+        found = resolver.resolve(vm, namespace=effective_namespace(entry.obj))
+        if found.errors and self.bundle.units(entry.item):
+            from krm_fn.pipeline import surroundings  # only folders have them
+
+            found = surroundings.in_open_bundle(found)
+        return prefix, vm, found
 
     def resolver(self) -> Resolver:
         given: dict[str, Any] = {"bundle": self.bundle, "release": self.release, "catalogue": self._catalogue()}

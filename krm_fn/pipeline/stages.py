@@ -310,7 +310,7 @@ def _refusals(facts: BundleFacts) -> Iterable[AdmissionFacts]:
     from krm_fn.pipeline import refusals
 
     found = refusals.examine(facts)
-    if facts.surroundings is NO_SURROUNDINGS:
+    if facts.surroundings is NO_SURROUNDINGS and not any(vm.resolution.errors for vm in facts.vms):
         return found
     from krm_fn.pipeline import surroundings
 

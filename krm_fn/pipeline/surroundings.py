@@ -80,6 +80,18 @@ class KnowingResolver(Resolver):
 
 # The reasons for which an object is not in the bundle.
 MISSING = frozenset(("unknown-name", "wrong-namespace", "wrong-kind", "revision-missing", "missing-source"))
+# Those of them that nothing in the bundle explains.
+ABSENT = frozenset(("unknown-name", "revision-missing", "missing-source"))
+
+
+def in_open_bundle(found: Resolution) -> Resolution:
+    """The resolution of a VM in a file of a folder, which is not applied as one bundle: the cluster may have more objects."""
+    return found.but(errors=tuple(each.but(may_exist=True) if _may_exist(each) else each for each in found.errors))
+
+
+def _may_exist(error: ResolutionError) -> bool:
+    """True where nothing says that a name is wrong: none is near, so it is no misspelling, and no other release has it."""
+    return error.reason in ABSENT and not error.candidates and "shipped" not in dict(error.detail)
 
 
 def reason_of(wanted: Ref, beside: Surroundings) -> str:
@@ -91,7 +103,7 @@ def reason_of(wanted: Ref, beside: Surroundings) -> str:
 
 
 def certain(refused: Iterable[AdmissionFacts], facts: BundleFacts) -> Iterator[AdmissionFacts]:
-    """The refusals, except those of the domain of a VM that refers to an object outside of the bundle: it may decide them."""
+    """The refusals, except those of the domain of a VM that may refer to an object outside of the bundle: it may decide them."""
     unclear = {(vm.entry.item, vm.entry.path) for vm in facts.vms if _refers_outside(vm.resolution)}
     if not unclear:
         yield from refused
@@ -106,7 +118,7 @@ def certain(refused: Iterable[AdmissionFacts], facts: BundleFacts) -> Iterator[A
 
 
 def _refers_outside(resolution: Resolution) -> bool:
-    return any(error.reason in (EXTERNAL, AMBIGUOUS) for error in resolution.errors)
+    return any(error.may_exist or error.reason in (EXTERNAL, AMBIGUOUS) for error in resolution.errors)
 
 
 def external_refs(facts: BundleFacts) -> tuple[Ref, ...]:

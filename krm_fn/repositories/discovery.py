@@ -41,7 +41,7 @@ def discover(folders: Sequence[str], *, excludes: Callable[[str], bool] = _none,
     files = tuple(dict.fromkeys(file for folder in named for file in paths.files(folder)))
     roots = [] if follow else [*map(repository, named), *named, "."]
     sorted_out = _Sorted(files, Graph(frozenset(files), roots), excludes)
-    return sorted_out.discovery()._replace(skipped=tuple(paths.skipped), templates=tuple(paths.templates))
+    return sorted_out.discovery()._replace(skipped=tuple(paths.skipped), folders=tuple(paths.folders))
 
 
 class _Sorted:

@@ -26,6 +26,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # The file that makes a folder a Helm chart, and the folder of its templates.
 CHART, TEMPLATES = "Chart.yaml", "templates"
+# The folders into which package managers copy other projects; Go's is one only if it has the list of what was copied.
+OF_NODE, OF_GO, LIST_OF_GO = "node_modules", "vendor", "modules.txt"
 # What the root of a git tree has.
 GIT = ".git"
 # What a folder may contain in addition to files and folders.
@@ -71,8 +73,8 @@ class Paths:
     """The paths that a user names.
 
     `follow`: follow links in folders to all places. `within` are more folders to which links may lead. `skipped` collects the
-    skipped files. Without `templates`, the templates of Helm charts are skipped, and `templates` collects their folders.
-    `names` are names of more files to read, with any suffix.
+    skipped files. `folders` collects the skipped folders: of other projects, and, without `templates`, of the templates of Helm
+    charts. `names` are names of more files to read, with any suffix.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Paths:
         names: Container[str] = (),
     ) -> None:
         self.skipped: list[SkippedFile] = []
-        self.templates: list[str] = []
+        self.folders: list[str] = []
         self._with_templates, self._names = templates, names
         self._follow = follow
         self._roots = tuple(map(os.path.realpath, (*paths, *within)))
@@ -130,8 +132,8 @@ class Paths:
             entries = sorted(found, key=lambda entry: entry.name)
         chart = not self._with_templates and any(entry.name == CHART for entry in entries)
         for entry in entries:
-            if chart and entry.name == TEMPLATES and entry.is_dir():
-                self.templates.append((folder / entry.name).as_posix())
+            if entry.is_dir() and ((chart and entry.name == TEMPLATES) or _is_foreign(entry)):
+                self.folders.append((folder / entry.name).as_posix())
             elif not entry.name.startswith("."):
                 yield from self._of(entry, folder / entry.name)
 
@@ -155,6 +157,11 @@ class Paths:
 
     def _pass_over(self, file: str, error: OSError) -> None:
         self.skipped.append(SkippedFile(file=file, why=error.strerror or UNREADABLE))
+
+
+def _is_foreign(folder: os.DirEntry[str]) -> bool:
+    """True for a folder with other projects, which a package manager has copied there."""
+    return folder.name == OF_NODE or (folder.name == OF_GO and os.path.isfile(os.path.join(folder.path, LIST_OF_GO)))  # noqa: PTH113, PTH118
 
 
 def is_within(file: str, folders: Iterable[str]) -> bool:

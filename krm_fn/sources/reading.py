@@ -19,7 +19,7 @@ from krm_fn.base.objects import ORIGIN, annotations_of, kind_of, place_of, text
 from krm_fn.base.value import Value
 from krm_fn.sources.builds import TIMEOUT, built
 from krm_fn.sources.files import Paths
-from krm_fn.sources.skipping import about_templates, why_skipped
+from krm_fn.sources.skipping import about_folder, why_skipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -188,8 +188,8 @@ def read(
             note(text_of_note)
         sources.append(source)
         configs += [] if config is None else [(source, config)]
-    for folder in named.templates:
-        note(about_templates(folder))
+    for folder in named.folders:
+        note(about_folder(folder))
     if not repaired and not any(source.objects for source in sources):
         _refuse_nothing([*paths, *found, *kustomizations], named.skipped, reports=reports)
     single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112

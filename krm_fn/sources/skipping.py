@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from krm_fn.base.console import file_name
 from krm_fn.base.objects import group_of, kind_of, text
-from krm_fn.sources.files import KUSTOMIZATIONS
+from krm_fn.sources.files import KUSTOMIZATIONS, TEMPLATES
 
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
-def about_templates(folder: str) -> str:
-    """The note about a folder with the templates of a Helm chart."""
+def about_folder(folder: str) -> str:
+    """The note about a skipped folder: of other projects, or with the templates of a Helm chart."""
+    if folder.rpartition("/")[2] != TEMPLATES:
+        return f"{file_name(folder)} is skipped: it contains other projects; to read them, name the folder"
     return f"{file_name(folder)} is skipped: it contains templates of a Helm chart; to render them, use `helm template`"
 
 

@@ -102,7 +102,8 @@ def test_the_cluster_of_the_path_counts(repository):
     config(repository / "shop", CONFIG % "severity: {instancetype-conflict: warning}")
     assert code("shop/vms", cwd=repository) == 0
     (repository / "shop" / ".kubevirt-render.yaml").unlink()
-    assert run("check", "shop/vms", "south", cwd=repository) == (
+    assert run("check", "shop/vms", "south", cwd=repository)[0] == 1
+    assert run("check", "shop/vms/all.yaml", "south/all.yaml", cwd=repository) == (
         2,
         "",
         "kubevirt-render: error: the paths belong to different clusters, north and south; name those of one cluster\n",

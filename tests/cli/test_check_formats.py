@@ -28,7 +28,8 @@ def folder(tmp_path):
 
 
 def written(name, folder, *arguments, **more):
-    code, out, err = check("-o", name, "--severity", "deprecated-field=info", *arguments, ".", cwd=folder, **more)
+    severity = "--severity", "deprecated-field=info", "--severity", "unresolved-instancetype=error"
+    code, out, err = check("-o", name, *severity, *arguments, ".", cwd=folder, **more)
     assert (code, err) == (1, "")
     return out
 

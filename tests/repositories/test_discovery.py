@@ -149,7 +149,7 @@ def test_all_that_is_in_folders_of_charts_and_plugins_is_used(here):
     tree(here, {"chart/crds/c.yaml": VM, "chart/vm.yaml": VM})
     found = discover(["."])
     assert found.files == ("chart/vm.yaml",)
-    assert found.templates == ("chart/templates",)
+    assert found.folders == ("chart/templates",)
     assert {"a/charts/web/values.yaml", "a/tools/t.yaml"} <= set(found.targets[0].inputs)
 
 

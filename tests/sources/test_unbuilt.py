@@ -251,6 +251,20 @@ def test_a_folder_named_templates_without_a_chart_is_read(tmp_path):
     assert reported(tmp_path) == [("refused-run-strategy", "templates/vm.yaml")]
 
 
+def test_folders_of_package_managers_are_read_only_where_they_are_named(tmp_path):
+    write(tmp_path, {"vendor/modules.txt": "# example.com/a v1.0.0\n", "vendor/a/vm.yaml": BARE})
+    write(tmp_path, {"site/node_modules/a/vm.yaml": BARE, "vm.yaml": VM})
+    assert reported(tmp_path) == []
+    assert "note: vendor is skipped: it contains other projects; to read them, name the folder" in check(".", "-v", cwd=tmp_path)[2]
+    assert reported(tmp_path, "vendor") == [("refused-run-strategy", "vendor/a/vm.yaml")]
+    assert reported(tmp_path, "site/node_modules") == [("refused-run-strategy", "site/node_modules/a/vm.yaml")]
+
+
+def test_a_folder_named_vendor_without_a_list_of_modules_is_read(tmp_path):
+    write(tmp_path, {"vendor/vm.yaml": BARE})
+    assert reported(tmp_path) == [("refused-run-strategy", "vendor/vm.yaml")]
+
+
 def test_what_cannot_be_read_and_says_no_api_version_is_no_object(tmp_path):
     write(tmp_path, {"playbook.yaml": "- hosts: all\n  vars: {a: 1, a: 2}\n", "vm.yaml": VM})
     assert reported(tmp_path) == []

@@ -4,7 +4,8 @@ What it finds: two objects in the bundle with the same group, kind, namespace an
 differ only in the host's own annotations count as one: kpt sends an item twice where selectors overlap. In folders, objects
 are compared where something applies both: one kustomization, or one folder. Different kustomizations or folders may be for
 different clusters. Different files of a folder that no kustomization builds are a warning: they may be variants, of which
-somebody applies one.
+somebody applies one. They are reported once for each two files and kind. An object in two API versions is a warning, too,
+unless it is one that VMs are rendered with: kustomize builds both, and the cluster keeps the last one.
 
 Why it matters: the cluster keeps only the object that is applied last, and the order of the files decides which of the two a
 reference means. kustomize refuses such a bundle.
@@ -29,6 +30,7 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
 from krm_fn.base.console import file_name
 from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of
+from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS
 from krm_fn.rules.registry import Hit, also, rule
 
 TYPE_CHECKING = False
@@ -48,9 +50,13 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
         if name_of(entry.obj):
             namesakes.setdefault(_key(entry.obj), []).append(entry)
-    for found in namesakes.values():
-        if len(found) > 1:
-            yield from (_hit(entry, first, facts) for entry, first in _clashes(facts.bundle.ordered(found), facts.bundle))
+    ordered = (facts.bundle.ordered(found) for found in namesakes.values() if len(found) > 1)
+    clashes = [clash for found in ordered for clash in _clashes(found, facts.bundle)]
+    groups: dict[tuple[str, ...], list[tuple[Entry, Entry]]] = {}
+    for number, (entry, first) in enumerate(clashes):
+        groups.setdefault(_group(entry, first, number, facts.bundle), []).append((entry, first))
+    for group in groups.values():
+        yield _hit(*group[0], facts, others=len(group) - 1)
 
 
 def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]]:
@@ -67,14 +73,23 @@ def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]
             firsts.setdefault(unit, (entry, own))
 
 
-def _hit(entry: Entry, first: Entry, facts: BundleFacts) -> Hit:
+def _group(entry: Entry, first: Entry, number: int, bundle: Bundle) -> tuple[str, ...]:
+    """What is reported together: the variants of a kind in two files; all other clashes are reported one by one."""
+    if not _may_be_variants(entry, first, bundle):
+        return (str(number),)
+    return bundle.place(entry.item)[0], bundle.place(first.item)[0], kind_of(entry.obj)
+
+
+def _hit(entry: Entry, first: Entry, facts: BundleFacts, *, others: int) -> Hit:
     other = f"another {kind_of(entry.obj)} of this name with different content"
+    too = f" ({others} more of this kind in these two files)" if others else ""
+    is_doubtful = _may_be_variants(entry, first, facts.bundle) or _are_versions(entry.obj, first.obj)
     return Hit(
-        message=f"{other} is {_where(first, facts)}; delete or rename one",
+        message=f"{other} is {_where(first, facts)}{too}; delete or rename one",
         path=("metadata", "name"),
         current=name_of(entry.obj),
         about=entry,
-        severity="warning" if _may_be_variants(entry, first, facts.bundle) else "",
+        severity="warning" if is_doubtful else "",
         related=also(first, ("metadata", "name")),
     )
 
@@ -83,6 +98,11 @@ def _may_be_variants(entry: Entry, first: Entry, bundle: Bundle) -> bool:
     """True where nobody knows that both are applied: they stand in different files, which were only found in a folder."""
     found = bundle.units(entry.item) and bundle.units(first.item)
     return bool(found) and bundle.place(entry.item)[0] != bundle.place(first.item)[0]
+
+
+def _are_versions(one: Object, other: Object) -> bool:
+    """True for an object in two API versions, except for those with which VMs are rendered: there the order matters."""
+    return one.get("apiVersion") != other.get("apiVersion") and kind_of(one) not in BUNDLE_KINDS
 
 
 def _key(obj: Object) -> tuple[str, ...]:

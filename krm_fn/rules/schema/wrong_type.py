@@ -27,6 +27,7 @@ from __future__ import annotations
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED
+from krm_fn.kubevirt.schema.scalars import QUANTITY
 from krm_fn.rules.registry import ALWAYS, Hit, rule
 from krm_fn.rules.shared.schemas import place_of, shown
 
@@ -57,13 +58,20 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
             )
         elif flaw.kind in (TYPE, UNQUOTED, NUMBER):
             yield Hit(
-                message=counted(f"{place_of(flaw)} is {_found(flaw)}{_fix(flaw)}", flaw.more),
+                message=counted(_misspelt(flaw) or f"{place_of(flaw)} is {_found(flaw)}{_fix(flaw)}", flaw.more),
                 path=flaw.path,
                 current=flaw.current,
                 proposed=flaw.proposed,
                 upstream=flaw.upstream,
                 severity="warning" if flaw.taken else "",
             )
+
+
+def _misspelt(flaw: Flaw) -> str:
+    """The message about an amount with a unit that quantities do not have; "" for all else."""
+    if flaw.expected != QUANTITY or not isinstance(flaw.current, str) or flaw.proposed is UNSET:
+        return ""
+    return f"{place_of(flaw)} {shown(flaw, flaw.current)} is not a quantity; write {shown(flaw, flaw.proposed)}"
 
 
 def _fix(flaw: Flaw) -> str:

@@ -37,8 +37,14 @@ def hit(error: ResolutionError, message: str, proposed: Any = UNSET) -> Hit:
         current=error.current,
         proposed=UNSET if inferred else proposed,
         upstream=error.upstream,
+        severity="warning" if error.may_exist else "",
         upstream_path=_upstream_path(error),
     )
+
+
+def to_add(error: ResolutionError) -> str:
+    """What to do about an object that is not in the bundle."""
+    return "add it, name it under external if the cluster has it" if error.may_exist else "add it to the bundle"
 
 
 def the_one(candidates: Sequence[str]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.shared.catalogue import dotted
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one, to_add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _unknown_name(error: ResolutionError) -> tuple[str, Any]:
         message = f"{error.wanted} is not in this release's catalogue, only in that of KubeVirt {spans}; {fix} to the bundle"
         return message, the_one(error.candidates)
     if not error.candidates:
-        return f"{error.wanted} is not found; add it to the bundle, or refer to one that exists", UNSET
+        return f"{error.wanted} is not found; {to_add(error)}, or refer to one that exists", UNSET
     return f"{error.wanted} is not found; use {listed(error.candidates)}, or add it to the bundle", the_one(error.candidates)
 
 

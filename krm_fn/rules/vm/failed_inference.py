@@ -2,7 +2,8 @@
 
 What it finds: an `inferFromVolume` that yields no name. The VM has no volume of that name; the volume is neither a
 PersistentVolumeClaim nor a DataVolume; an object in the chain (claim, DataVolume, DataSource, VolumeSnapshot) is not in the
-bundle; or the last of them has no label `instancetype.kubevirt.io/default-instancetype` (`…/default-preference`).
+bundle; or the last of them has no label `instancetype.kubevirt.io/default-instancetype` (`…/default-preference`). For files
+of a folder that no kustomization uses, an absent object is a warning: the cluster may have it.
 
 Why it matters: KubeVirt's webhook refuses the VM. `inferFromVolumeFailurePolicy: Ignore` covers only a volume that provides
 no name. A missing volume or object is still an error.
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 from krm_fn.base.wording import brief, listed
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one, to_add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _missing_source(error: ResolutionError) -> str:
     nor = f", and neither is a {other} of that name" if other else ""
     but = f" (namespace {listed(elsewhere, 'and')} has one)" if elsewhere else ""
     found = f"{error.wanted}, the source of volume {error.current}, is not in the bundle{nor}{but}"
-    return f"{found}; add it, or {_instead(error)}"
+    return f"{found}; {to_add(error) if error.may_exist else 'add it'}, or {_instead(error)}"
 
 
 WORDINGS: dict[str, Callable[[ResolutionError], str]] = {

@@ -1,7 +1,8 @@
 """A VM refers to a ControllerRevision that does not exist.
 
 What it finds: a `revisionName` in `spec.instancetype` or `spec.preference`, or a `controllerRevisionRef` in the VM's status,
-that names no ControllerRevision in the VM's namespace.
+that names no ControllerRevision in the VM's namespace. For files of a folder that no kustomization uses, it is a warning if
+no name is near: the cluster may have the revision.
 
 Why it matters: a revision takes precedence over the live object, so KubeVirt does not fall back to the name. It refuses the
 VM or fails to start it. Manifests exported with `kubectl get -o yaml` contain such references, but not the revisions.
@@ -23,7 +24,7 @@ from __future__ import annotations
 from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
+from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one, to_add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,4 +46,4 @@ def _message(error: ResolutionError) -> str:
     elsewhere = detail(error, "namespaces")
     but = f" (namespace {listed(elsewhere, 'and')} has one)" if elsewhere else ""
     away = f"remove spec.{error.matcher}.revisionName" if error.path[0] == "spec" else "remove the status"
-    return f"{error.wanted} is not found{but}; {near}add it to the bundle, or {away} to use the name"
+    return f"{error.wanted} is not found{but}; {near}{to_add(error)}, or {away} to use the name"
