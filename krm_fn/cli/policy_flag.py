@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 
 
 def read(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tuple[PolicyObject, ...]:
-    """The policies, bindings and parameters in files and folders. Raises: InputError."""
+    """The policies, bindings and parameters in files and folders. Raises: ConfigError."""
     return tuple(found for path in paths for found in policy_files.read(path))

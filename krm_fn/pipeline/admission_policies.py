@@ -10,6 +10,7 @@ from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, ref_
 from krm_fn.base.paths import as_map, get, number_of_values
 from krm_fn.base.wording import show
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
+from krm_fn.pipeline.policy_repeats import repeats
 from krm_fn.pipeline.policy_subjects import Subject, Subjects
 from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
 from krm_fn.policies.matching import UPDATE
@@ -45,7 +46,7 @@ def verdicts(
     """
     held = _held(facts)
     run = _Run(facts, held, levels, raw, before)
-    found = [finding for state in run.policies.states() for subject in run.subjects(state) for finding in run.on(subject)]
+    found = list(run.findings())
     off = {f"policy {rule.partition('/')[2]}" for rule, level in facts.config.severity.items() if level == "off"}
     unevaluated = [each for each in (*_unfit(held), *run.unevaluated()) if each.policy not in off]
     return found, unevaluated
@@ -156,17 +157,39 @@ class _Run:
         self.policies = RememberedPolicies(list(_evaluated(held)))
         self._at = {id(entry.obj): entry for entry in held.values()}
         self._levels, self._raw, self._bound = levels, raw, _bound(held)
-        self._subjects = Subjects(facts)
+        self._facts = facts
         self._old = _Replaced(before) if before else None
+        self._spoken: set[int] = set()  # ids of the entries of which policies said something
         self._skipped = {_key(each): each for each in self.policies.skipped()}
 
-    def subjects(self, state: str) -> Iterator[Subject]:
-        """What policies are evaluated on in a state; what rendering does not change is rendered as it is written."""
-        yield from self._subjects.on(state)
-        if state == RENDERED:
-            yield from self._subjects.unrendered()
+    def findings(self) -> Iterator[Finding]:
+        """The findings about all objects. VMs that repeat one of which nothing is said are not rendered and started."""
+        states = self.policies.states()
+        made = [state for state in states if state != WRITTEN]
+        first_of = self._repeats(made)
+        yield from self._of(Subjects(self._facts, lambda entry: id(entry) not in first_of), made)
+        again = {entry for entry, first in first_of.items() if first in self._spoken}
+        if again:
+            yield from self._of(Subjects(self._facts, lambda entry: id(entry) in again), made)
+        yield from self._of(Subjects(self._facts), [state for state in states if state == WRITTEN])
 
-    def on(self, subject: Subject) -> Iterator[Finding]:
+    def _repeats(self, states: Sequence[str]) -> dict[int, int]:
+        """The ids of the entries of VMs that repeat another one for policies of these states, with those of the first ones."""
+        facts = self._facts
+        reads = [self.policies.reads(state) for state in states]
+        chosen_by_texts = facts.config.patches or facts.bundle.of_kind("VirtualMachineInstancePreset")
+        if self._old or chosen_by_texts or facts.config.defaults == "pinned" or POD in states or None in reads:
+            return {}
+        return repeats(facts, [each for each in reads if each is not None])
+
+    def _of(self, subjects: Subjects, states: Sequence[str]) -> Iterator[Finding]:
+        """The findings about subjects; what rendering does not change is rendered as it is written."""
+        for state in states:
+            unrendered = subjects.unrendered() if state == RENDERED else ()
+            for subject in (*subjects.on(state), *unrendered):
+                yield from self._on(subject)
+
+    def _on(self, subject: Subject) -> Iterator[Finding]:
         """The findings about a subject."""
         failures = self._failures(subject, subject.state)
         if not failures:
@@ -191,6 +214,7 @@ class _Run:
         for obj in _requested(subject):
             asked = {} if _is_started(obj, subject) else update
             for each in self.policies.failures(obj, self._value(subject), state, **asked):
+                self._spoken.add(id(subject.entry))
                 if isinstance(each, Skipped):
                     if not each.is_note or (state == WRITTEN and name_of(each.policy) in self._bound):
                         self._skipped.setdefault(_key(each), each)

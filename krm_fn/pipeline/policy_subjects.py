@@ -10,7 +10,7 @@ from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
 from krm_fn.kubevirt.holders import TEMPLATE, holder_of
 from krm_fn.kubevirt.instance import complete
 from krm_fn.pipeline.analysis import VM
-from krm_fn.pipeline.facts import gather
+from krm_fn.pipeline.facts import every, gather
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.pipeline.facts import Wanted
     from krm_fn.rules.facts.bundles import BundleFacts
 
 
@@ -37,10 +38,10 @@ class Subject(Value):
 
 
 class Subjects:
-    """The subjects of a bundle, each sort made when it is first wanted. VMs that can't be rendered are left out."""
+    """The subjects of wanted objects, each sort made when it is first asked for. VMs that can't be rendered are left out."""
 
-    def __init__(self, facts: BundleFacts) -> None:
-        self._facts = facts
+    def __init__(self, facts: BundleFacts, wanted: Wanted = every) -> None:
+        self._facts, self._wanted = facts, wanted
         self._made: dict[str, tuple[Subject, ...]] = {}
         self._started: BundleFacts | None = None
         self._labels: dict[str, Object] | None = None
@@ -65,12 +66,15 @@ class Subjects:
         return self._labels.get(namespace, {})
 
     def _written(self) -> Iterator[Subject]:
-        return (Subject(entry=entry, state=WRITTEN, value=entry.obj) for entry in self._facts.bundle.entries)
+        return (Subject(entry=entry, state=WRITTEN, value=entry.obj) for entry in self._entries())
+
+    def _entries(self) -> Iterator[Entry]:
+        return filter(self._wanted, self._facts.bundle.entries)
 
     def _rendered(self) -> Iterator[Subject]:
         facts = self._facts
-        for vm in rendered_facts(facts, self._started).vms:
-            if vm.rendered is not None:
+        for vm in rendered_facts(facts, self._started, self._wanted).vms:
+            if vm.rendered is not None and self._wanted(vm.entry):
                 value = _pooled(vm.entry.obj, vm.rendered) if vm.prefix else vm.rendered
                 yield Subject(entry=vm.entry, state=RENDERED, value=value, prefix=vm.prefix)
 
@@ -78,7 +82,7 @@ class Subjects:
         """The objects that hold no VM, in the state RENDERED: as they are written, instances with their presets."""
         held = {id(vm.entry) for vm in self._facts.vms}
         with_presets = {id(each.entry): each.rendered for each in self._facts.instances}
-        for entry in self._facts.bundle.entries:
+        for entry in self._entries():
             if id(entry) not in held:
                 yield Subject(entry=entry, state=RENDERED, value=with_presets.get(id(entry), entry.obj))
 
@@ -94,7 +98,7 @@ class Subjects:
         from krm_fn.pipeline.starts import Starts
 
         starts = Starts(self._facts)
-        for entry in self._facts.bundle.entries:
+        for entry in self._entries():
             holder = holder_of(entry.obj)
             if holder and holder.is_served and holder.vm is None and isinstance(get(entry.obj, holder.instance), dict):
                 instance = starts.with_presets(entry, holder)
@@ -122,7 +126,7 @@ class Subjects:
 
     def _starting(self) -> BundleFacts:
         if self._started is None:
-            self._started = _gathered(self._facts, instances="include")
+            self._started = _gathered(self._facts, "include", self._wanted)
         return self._started
 
 
@@ -139,15 +143,15 @@ def _as_stored(instance: Object) -> Object:
     return {**instance, "metadata": {**rest, **({"annotations": annotations} if annotations else {})}}
 
 
-def rendered_facts(facts: BundleFacts, started: BundleFacts | None = None) -> BundleFacts:
+def rendered_facts(facts: BundleFacts, started: BundleFacts | None = None, wanted: Wanted = every) -> BundleFacts:
     """The facts of the same bundle in mode `expand`, with the config's patches applied to the VMs. `started`: these facts with
     instances, where they are known.
 
-    VMs to which they can't be applied are left out.
+    VMs to which they can't be applied are left out, and those that are not wanted may be.
     """
     patched = {id(each.entry): each.obj for each in facts.patched}
     failed = {id(each.entry) for each in facts.unpatched}
-    expanding = started or (facts if facts.config.mode == "expand" else _gathered(facts, instances="omit"))
+    expanding = started or (facts if facts.config.mode == "expand" else _gathered(facts, "omit", wanted))
     vms = [
         vm.but(rendered=get(patched[id(vm.entry)], vm.prefix)) if id(vm.entry) in patched else vm
         for vm in expanding.vms
@@ -156,6 +160,6 @@ def rendered_facts(facts: BundleFacts, started: BundleFacts | None = None) -> Bu
     return expanding.but(vms=tuple(vms)) if patched or failed else expanding
 
 
-def _gathered(facts: BundleFacts, instances: str) -> BundleFacts:
+def _gathered(facts: BundleFacts, instances: str, wanted: Wanted) -> BundleFacts:
     config = facts.config.but(mode="expand", instances=instances)
-    return gather(facts.bundle, config, facts.surroundings)
+    return gather(facts.bundle, config, facts.surroundings, wanted)

@@ -51,7 +51,7 @@ class RememberedPolicies(Policies):
     ) -> Iterator[Failure | Skipped]:
         """As of all policies; at once for an object of which no policy of the state says anything."""
         old = {"old_object": old_object, "old_value": old_value}
-        reads = self._reads_of_state(state) if old_object is None else None
+        reads = self.reads(state) if old_object is None else None
         kind = state, obj.get("apiVersion"), obj.get("kind"), operation
         key = _key(kind, reads, obj, value) if reads else None
         if key is not None and key in self._silent:
@@ -61,8 +61,8 @@ class RememberedPolicies(Policies):
             self._silent.add(key)
         yield from found
 
-    def _reads_of_state(self, state: str) -> Reads | None:
-        """What all policies of a state read together; None if that may be all of an object."""
+    def reads(self, state: str) -> Reads | None:
+        """What decides whether an object passes all policies of a state; None if that may be all of it."""
         if state not in self._of_states:
             found = [self._reads_of(each) for each in self.compiled(state)]
             self._of_states[state] = together(found)

@@ -165,6 +165,8 @@ class Configs:
             try:
                 read = policies.with_files(repository.read(value), name, anywhere=bool(self._named))
             except ConfigError as error:
+                if error.file:  # that of a policy
+                    raise
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
             self._read[file] = ConfigFile(file=name, folder=self._folder(file), text=text, config=read)
         return self._read[file]

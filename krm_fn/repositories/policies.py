@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import file_name
-from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.errors import ConfigError
 from krm_fn.config.policies import PolicyPath
 from krm_fn.sources import policy_files
 from krm_fn.sources.files import is_within, repository
@@ -25,7 +25,7 @@ def with_files(config: RepositoryConfig, file: str, *, anywhere: bool) -> Reposi
     """The config with the objects of the files that it names.
 
     `anywhere`: the user names the config, so its paths may lead out of the repository.
-    Raises: ConfigError without the place of the config; InputError with the place in a file of policies.
+    Raises: ConfigError, with the place in a file of policies, or without the place of the config.
     """
     found = _read(config, file, anywhere=anywhere)
     return found.but(clusters=tuple(_read(each, file, anywhere=anywhere) for each in config.clusters))
@@ -52,7 +52,7 @@ def _objects(item: PolicyObject | PolicyPath, file: str, *, anywhere: bool) -> I
         raise ConfigError(f"there is no {file_name(item.name)}; expected a path relative to this file", path=item.at)
     try:
         yield from policy_files.read(path)
-    except InputError as error:
+    except ConfigError as error:
         if error.file:
             raise
         raise ConfigError(error.message, path=item.at) from None

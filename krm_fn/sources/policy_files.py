@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
 from krm_fn.base.console import file_name
-from krm_fn.base.errors import InputError
+from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.config.policies import is_given
 from krm_fn.kubevirt.settings import PolicyObject
 from krm_fn.sources import reading
@@ -28,8 +28,17 @@ EXPECTED = "a ValidatingAdmissionPolicy, its binding or its parameters"
 def read(path: str) -> tuple[PolicyObject, ...]:
     """The objects in a file, or in the YAML and JSON files of a folder; folders with cases are left out.
 
-    Raises: InputError for what can't be read, and if there is no policy, binding or parameter.
+    Raises: ConfigError for what can't be read, and if there is no policy, binding or parameter.
     """
+    if not path:
+        raise ConfigError("found an empty path; expected a file or a folder of policies")
+    try:
+        return _read(path)
+    except InputError as error:
+        raise ConfigError(error.message, file=error.file, line=error.line, column=error.column) from None
+
+
+def _read(path: str) -> tuple[PolicyObject, ...]:
     is_folder = Path(path).is_dir()
     found = tuple(_objects(_of_folder(path) if is_folder else reading.read((path,))))
     if not found:

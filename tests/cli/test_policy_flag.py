@@ -1,7 +1,10 @@
 """`--policy` and the paths in the config of a repository: which files are read, and how findings are shown in every format."""
 
 import json
+import os
+import tempfile
 import time
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -42,6 +45,19 @@ spec: {policyName: owned, validationActions: [Deny]}
 """
 SHOP = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"
 LINE = "error: vms/vm.yaml:1:1: VirtualMachine shop/web: the VM has no owner (policy/owned)\n"
+
+
+@pytest.fixture
+def closed():
+    """A folder with a policy that may not be read, as a user who may not; root may read everything."""
+    before = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:  # not below `tmp_path`, which is closed to others
+        folder = tree(Path(name), {"vm.yaml": VM, "policies/owned.yaml": POLICY})
+        folder.chmod(0o755)
+        (folder / "policies" / "owned.yaml").chmod(0o000)
+        os.seteuid(before or 65534)
+        yield folder
+        os.seteuid(before)
 
 
 @pytest.fixture
@@ -90,6 +106,11 @@ def test_cases_in_a_folder_of_policies_are_no_policies(here):
         ("broken.yaml", "broken.yaml:2:1: a ',' or a closing bracket is missing here"),
         ("wide.yaml", "wide.yaml:6:40: the aliases expand to more than 100,000 values"),
         ("deep.yaml", "deep.yaml:1:507: maps and lists are nested deeper than 500 levels"),
+        ("dangling.yaml", "dangling.yaml: No such file or directory"),
+        ("links", "links/dangling.yaml: No such file or directory"),
+        ("cycle", "cycle: Too many levels of symbolic links"),
+        ("pipes", "pipes/pipe.yaml: it is a named pipe; expected a file"),
+        ("", "found an empty path; expected a file or a folder of policies"),
     ],
 )
 def test_what_has_no_policy_or_cannot_be_read_is_one_line_with_its_place(here, path, error):
@@ -101,10 +122,39 @@ def test_what_has_no_policy_or_cannot_be_read_is_one_line_with_its_place(here, p
         "wide.yaml": f"a0: &a0 [x]\n{levels}",
         "deep.yaml": f"kind: x\nkind2: {'[' * 2000}{']' * 2000}\n".replace("kind: x\n", ""),
     }
-    code, out, err = run("check", "vms", "--policy", path, cwd=tree(here, files))
-    assert (code, out) == (1, "")
+    tree(here, files)
+    (here / "links").mkdir()
+    for link, target in (("dangling.yaml", "absent"), ("links/dangling.yaml", "absent"), ("cycle", "cycle")):
+        (here / link).symlink_to(target)
+    (here / "pipes").mkdir()
+    os.mkfifo(here / "pipes" / "pipe.yaml")
+    code, out, err = run("check", "vms", "--policy", path, cwd=here)
+    assert (code, out) == (2, "")
     assert err.startswith(f"kubevirt-render: error: {error}")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", ["policies", "policies/owned.yaml"])
+@pytest.mark.parametrize("command", ["check", "render"])
+def test_a_policy_that_may_not_be_read_is_one_line(closed, command, path):
+    code, out, err = run(command, "vm.yaml", "--policy", path, cwd=closed)
+    assert (code, out, err) == (2, "", "kubevirt-render: error: policies/owned.yaml: Permission denied\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("kind: [a\n", "own/b.yaml:2:1: a ',' or a closing bracket is missing here\n"),
+        (VM, "own/b.yaml: there is no policy, binding or parameter in it; expected a Valid"),
+    ],
+)
+def test_a_wrong_file_of_policies_of_the_config_is_named(here, text, error):
+    config = "kind: RenderVirtualMachines\nspec: {policies: [own/b.yaml]}\n"
+    tree(here, {".kubevirt-render.yaml": config, "own/b.yaml": text})
+    git(here, "init", "-q")
+    code, out, err = run("check", "vms", cwd=here)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"kubevirt-render: error: {error}")
 
 
 def test_a_link_out_of_a_folder_of_policies_is_an_error_and_not_a_policy_less(here, tmp_path_factory):
@@ -112,7 +162,7 @@ def test_a_link_out_of_a_folder_of_policies_is_an_error_and_not_a_policy_less(he
     outside.write_text(POLICY)
     (here / "policies" / "more.yaml").symlink_to(outside)
     code, out, err = run("check", "vms", "--policy", "policies", cwd=here)
-    assert (code, out) == (1, "")
+    assert (code, out) == (2, "")
     assert err.startswith("kubevirt-render: error: policies/more.yaml: ")
 
 
@@ -179,7 +229,7 @@ def test_a_wrong_path_in_the_config_is_an_error_with_its_place(here, path, error
     assert err.startswith(
         f"kubevirt-render: error: .kubevirt-render.yaml:3:14: {error}" if error else "kubevirt-render: error: vms: "
     )
-    assert code == (2 if error else 1)
+    assert code == 2
 
 
 def test_each_cluster_has_policies_of_its_own(here):
