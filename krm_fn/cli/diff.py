@@ -98,7 +98,7 @@ class Run(Value):
 @click.option(
     "--to-kubevirt-version",
     **options.VERSION,
-    help="The KubeVirt release after the change. Without HEAD, only the release changes: the preview of an upgrade.",
+    help="The KubeVirt release after the change. Without HEAD, only the release changes: this previews an upgrade.",
 )
 @click.option(
     "--to-configuration",
@@ -126,7 +126,7 @@ class Run(Value):
     "--group/--no-group",
     default=True,
     show_default=True,
-    help="Show VMs that change in the same way together, or each by itself (text, markdown).",
+    help="Show VMs that change in the same way together, or each VM by itself (text, markdown).",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")
 @options.timeout_option(builds.TIMEOUT)
@@ -153,13 +153,14 @@ def diff(
     """Say what a change does to each VM, running ones included.
 
     BASE and HEAD are files, folders or kustomizations; one of them may be - for stdin. With --base REF, a commit of the git
-    repository is compared with the working tree. VMs are matched by target, namespace and name. With
-    --to-kubevirt-version, HEAD may be left out.
+    repository is compared with the working tree. VMs are matched by target, kind, namespace and name.
+    With --to-kubevirt-version or --to-configuration, HEAD may be left out.
 
     For each VM the output says whether KubeVirt refuses the update, and what is real at once, after a migration, or after
     a restart.
 
-    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe.
+    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe. It is 1 also if the input
+    can't be read or built.
     """
     if base is None and (head is not None or merge_base is not None):
         raise UsageError("--head and --merge-base need --base; name a branch, a tag or a commit with it")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     type=click.Choice(tuple(explanations.FORMATS)),
     default="text",
     show_default=True,
-    help="json: all details, as krm_fn.explain returns them.",
+    help="The output format. json: all details.",
 )
 @click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
@@ -55,10 +55,10 @@ def explain(
 ) -> None:
     """Show where each value of a rendered VM comes from: PATH... [[NAMESPACE/]VM] [FIELD].
 
-    For each value: the object and the field that give it, with file and line; what else decides it; and what wanted another
-    value and had no say. FIELD is a path, its last part, or a pattern such as '*.cpu.*'; for a field that is unset, the answer
-    is what would set it. Words after the paths that are no files name a VM and a field. Values that the VM has itself are
-    shown with FIELD or --all.
+    For each value, the output names the object and the field that give it, with file and line. It also names the other
+    fields that decide the value, and the values that are not used. An argument that is not a file or folder names a VM or
+    a field. FIELD is a path, its last part, or a pattern such as '*.cpu.*'. If FIELD is unset, the output says what would
+    set it. Values that only the VM itself sets are shown with FIELD or --all.
     """
     files, vm, field = _parted(paths, kustomizations)
     bar = progress.shown(quiet=flags["verbose"])

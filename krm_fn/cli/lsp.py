@@ -12,12 +12,12 @@ from krm_fn.base.errors import UsageError
 
 @click.command()
 @click.option("--stdio", is_flag=True, hidden=True, help="Accepted, because many editors add it.")
-@click.option("--afresh", is_flag=True, help="Read and judge everything again after each change, which takes longer.")
+@click.option("--afresh", is_flag=True, help="Read and check everything again after each change. This takes longer.")
 def lsp(*, stdio: bool, afresh: bool) -> None:  # noqa: ARG001  stdio has no effect
     """Run the language server on stdin and stdout, for an editor.
 
-    It reports what `check` reports while you type, and completes names, fields and values. See docs/editors.md for the
-    settings of editors.
+    While you type, it reports the findings of `check`, completes names, fields and values, and shows sizes. See
+    docs/editors.md for the settings of editors.
     """
     try:
         from krm_fn.lsp.server import server

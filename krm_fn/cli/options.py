@@ -89,7 +89,7 @@ def _option(key: Key) -> Decorator:
         case "severity":
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
         case "policies":
-            help_text = f"A file or folder with {text[0].lower()}{text[1:]} Repeatable."
+            help_text = f"A file or folder with {text} Repeatable."
             how: dict[str, Any] = {"callback": policy_flag.read, "shell_complete": completion.FILE}
             return click.option(flag, key.field, multiple=True, metavar="PATH", help=help_text, **how)
         case _ if key.type in file_flags.EXAMPLES:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     shell_complete=completion.among(lambda: writing.FORMATS),
     help=f"The output format: {', '.join(writing.FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
 )
-@click.option("--update", is_flag=True, help="Write what the cases lead to into their files, instead of comparing.")
+@click.option("--update", is_flag=True, help="Write the actual findings, fields and output into the files of the cases, instead of comparing them.")
 @options.timeout_option(builds.TIMEOUT)
 @build_flags_option
 @quiet_option
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | None, *, update: bool, **flags: Any) -> int:
     """Run the cases in the folders DIR.
 
-    A case is a folder with expected.yaml, which lists the findings of `check` and the fields of `render` that are
-    expected of the input beside it: input.yaml, the folder input, or a kustomization. config.yaml is the function
-    config of the case, and rendered.yaml is what `render` prints.
+    A case is a folder with an input: input.yaml, the folder input, or a kustomization. expected.yaml lists the findings
+    of `check` and the fields of `render` that are expected for this input. Optional: config.yaml is the function config
+    of the case, and rendered.yaml is the expected output of `render`.
 
-    The exit code is 1 if a case fails.
+    The exit code is 1 if a case fails, or if there is no case.
     """
     targets = output_files.parsed(outputs, tuple(writing.FORMATS))
     output_files.check(targets)

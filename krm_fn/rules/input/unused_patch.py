@@ -1,15 +1,15 @@
 """An object is only a part of an object, and no kustomization uses it.
 
 What it finds: an object in a folder that lacks what every object of its kind has, such as `spec.template` of a VirtualMachine,
-and that is a patch by all appearances. The kustomization of its folder does not use its file; the path of the file has a word
-such as `patch`, `patches` or `overlays`; it has a directive such as `$patch: delete`; a complete object has its name; or it has
-no name. One finding for each file.
+and that is probably a patch. One of these signs is enough: the kustomization of its folder does not use its file; the path of
+the file has a word such as `patch`, `patches` or `overlays`; the object has a directive such as `$patch: delete`; a complete
+object has the same name; or the object has no name. There is one finding for each file.
 
 Why it matters: the object is not checked as a whole. Only the values that it has are compared with the API. A patch that no
 kustomization names has no effect, unless another tool applies it.
 
-Fix: name it as a patch in a kustomization, or exclude the file. If it is meant as an object, add what it lacks. A file that is
-named on the command line is checked as a whole object.
+Fix: list the file under `patches` of a kustomization, or exclude it. If it is meant as an object, add the missing fields. A
+file that is named on the command line is checked as a whole object.
 
 Example:
 

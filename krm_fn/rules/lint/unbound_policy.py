@@ -1,12 +1,12 @@
 """A policy has no binding, or a binding names no policy.
 
 What it finds: a ValidatingAdmissionPolicy that no ValidatingAdmissionPolicyBinding of the input names, and a binding whose
-policy is not in the input.
+policy is not in the input. A binding without a policy is a warning.
 
-Why it matters: only the two together have an effect, here and in a cluster. Objects that the policy would refuse pass.
+Why it matters: a policy has an effect only together with a binding, here and in a cluster. Without it, nothing is refused.
 
-Fix: add the binding or the policy. If it is in the cluster and not in git, `--policy` reads it from a file, and evaluates a
-policy without a binding, too.
+Fix: add the binding or the policy. If it is in the cluster and not in git, save it to a file and name the file with `--policy`
+or in the config. A policy that is named there is evaluated also without a binding.
 
 Example:
 
