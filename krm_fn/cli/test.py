@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     shell_complete=completion.among(lambda: writing.FORMATS),
     help=f"The output format: {', '.join(writing.FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
 )
-@click.option("--update", is_flag=True, help="Write the actual findings, fields and output into the files of the cases, instead of comparing them.")
+@click.option(
+    "--update", is_flag=True, help="Write the actual findings, fields and output into the cases, instead of comparing them."
+)
 @options.timeout_option(builds.TIMEOUT)
 @build_flags_option
 @quiet_option
