@@ -1,5 +1,6 @@
-"""Which parts of an object the expressions of a policy read, so that its answer to equal parts need not be worked out again.
+"""Which parts of an object the expressions of a policy read.
 
+So its answer to equal parts need not be worked out again, and a finding can point to the field that it is about.
 A path stands for all that is below it. More than is read does no harm; less would. So what is not understood is the whole
 object.
 """
