@@ -111,7 +111,8 @@ def capacity(
     given = bundles.read_bundles(paths, kustomizations, config_file, flags, bar)
     read = given.read
     if matrix:
-        _show_matrix(*_only(read), output)
+        if read:
+            _show_matrix(*_only(read), output)
         return given.exit_code
     with bar.at("Sizing"):
         parts = [_part(each, prices, running=running) for each in read]

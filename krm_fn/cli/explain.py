@@ -71,6 +71,8 @@ def explain(
         vm, field = "", vm
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
+    if not (found or vm) and given.exit_code:
+        return given.exit_code  # what can't be built may have all the VMs
     if not found:
         raise UsageError(_unknown(vm, names))
     if field:

@@ -49,6 +49,13 @@ def test_a_severity_in_the_config_decides_on_the_exit_code(here: Path, command: 
     assert run(command, ".", cwd=here)[0] == 0
 
 
+@pytest.mark.parametrize("words", [["capacity"], ["capacity", "--matrix"], ["explain"]])
+def test_where_nothing_can_be_built_only_that_is_said(here: Path, words: list[str]) -> None:
+    code, _, err = run(*words, "bad", cwd=here)
+    assert code == 1
+    assert len(err.splitlines()) == 1
+
+
 def test_render_prints_all_or_nothing(here: Path) -> None:
     code, out, err = run("render", ".", cwd=here)
     assert (code, out) == (1, "")
