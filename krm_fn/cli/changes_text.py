@@ -253,7 +253,8 @@ def step_lines(step: Object, new: bool, pen: Pen) -> Iterator[str]:
     """The lines about a step of an upgrade: the first one has the figures, the indented ones what happens."""
     yield f"KubeVirt {pen.prose(step['from'])} → {pen.prose(step['to'])}: {figures(step)}"
     yield from _in_step(step["vms"], "", pen, new=new)
-    yield from _in_step(step["newVms"], "if created anew: ", pen, new=True)
+    anew = [record for record in step["newVms"] if record["effect"] != ["nothing"]]
+    yield from _in_step(anew, "if created anew: ", pen, new=True)
     for key, word in CATALOGUE.items():
         if names := step["catalogue"][key]:
             yield f"  {len(names)} {word} in the catalogue: {_by_kind(names)}"

@@ -47,7 +47,10 @@ class Policies:
         WORK.begin()
         self._objects = objects
         own = [obj for obj in objects if group_of(obj) == GROUP]
-        self._bindings = [obj for obj in own if kind_of(obj) == BINDING]
+        self._bound: dict[str, list[Object]] = {}
+        for obj in own:
+            if kind_of(obj) == BINDING:
+                self._bound.setdefault(str(as_map(obj.get("spec")).get("policyName")), []).append(obj)
         self._found = [compiled(obj) for obj in own if kind_of(obj) == POLICY]
         self._policies = [obj for obj in own if kind_of(obj) == POLICY]
         namespaces = {name_of(obj): obj for obj in objects if kind_of(obj) == "Namespace" and group_of(obj) == ""}
@@ -105,7 +108,7 @@ class Policies:
 
     def _of(self, policy: Object) -> list[Object]:
         """The bindings of a policy."""
-        return [each for each in self._bindings if as_map(each.get("spec")).get("policyName") == name_of(policy)]
+        return self._bound.get(name_of(policy), [])
 
     def _judged(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Iterator[Failure | Note]:
         obj, resource = asked.obj, asked.resource

@@ -213,7 +213,7 @@ def test_machines_of_which_only_the_pod_changes_are_one_line_of_a_step(tmp_path)
     image = {"spec": {"domain": {"memory": {"guest": "1Gi"}, **DOMAIN}, "volumes": volumes}}
     steps(tmp_path, "1.8", "1.9", vm("a", template=image), vm("b", template=image))
     text = checking.run("diff", "base.json", "--kubevirt-version", "1.8", "--to-kubevirt-version", "1.9", cwd=tmp_path)[1]
-    assert "\n  2 VirtualMachines: stay as they are\n" in text
+    assert "\n  2 start with other pods, and else as before\n" in text
     assert "if created anew" not in text
 
 

@@ -108,7 +108,7 @@ def test_an_edit_that_reaches_no_machine_is_told_with_its_path(tmp_path):
     labelled = vm("web")
     labelled["metadata"]["labels"] = {"team": "a"}
     code, out, _ = diff(tmp_path, [vm("web")], [labelled])
-    why = "metadata.labels is edited, but nothing that runs or starts depends on it"
+    why = "metadata.labels is edited, but that changes no machine"
     assert (code, out) == (0, f"VirtualMachine ci/web: stays as it is\n  {why}\n\nnone of 1 VM changes\n")
     assert diff(tmp_path, [vm("web")], [labelled], "--fail-on", "any")[0] == 1
 
