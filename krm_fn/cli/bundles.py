@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.cli import options
+from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.repositories import building, config_files, problems, sharing
+from krm_fn.repositories import building, config_files, sharing
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Options, Unit, read_unit, release_of, repairing
+from krm_fn.repositories.judging import Options, Unit, judge_problem, read_unit, release_of, repairing
+from krm_fn.repositories.rendering import strict
 from krm_fn.repositories.running import offers_of_all
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Sources
@@ -53,12 +55,19 @@ class Read(Value):
     beside: Surroundings = NO_SURROUNDINGS
 
 
+class Bundles(Value):
+    """What a command works on, and the exit code for what is left out, because it can't be built or read."""
+
+    read: list[Read]
+    exit_code: int = 0
+
+
 def read_bundles(
     paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, flags: Mapping[str, Any], bar: Progress
-) -> list[Read]:
-    """The bundles of what the arguments name.
+) -> Bundles:
+    """The bundles of what the arguments name. Targets in folders that can't be built are reported on stderr and left out.
 
-    Raises: ConfigError, UsageError; InputError for what can't be read or built.
+    Raises: ConfigError, UsageError; InputError for what is named and can't be read or built.
     """
     folders = tuple(path for path in paths if os.path.isdir(path))  # noqa: PTH112
     configs = Configs(
@@ -71,17 +80,20 @@ def read_bundles(
     with bar.at("Searching"):
         found = discover(folders, excludes=configs.excludes, follow=flags["follow_links"]) if folders else Discovery()
     if not (found.targets or found.problems or found.excluded):
-        return [_one(paths, kustomizations, config_file, flags, bar)]
+        return Bundles(read=[_one(paths, kustomizations, config_file, flags, bar)])
     rest = tuple(path for path in paths if path not in folders)
+    left_out: list[UnitResult] = []
     with bar.at("Building"):
-        read = _with_surroundings(list(_of_folders(found, configs, flags)), verbose=flags["verbose"])
+        read = _with_surroundings(list(_of_folders(found, configs, flags, left_out)), verbose=flags["verbose"])
+    report(results.ordered(finding for each in left_out for finding in each.findings), sys.stderr)
     if rest or kustomizations:
         read.append(_one(rest, kustomizations, config_file, flags, bar))
-    if not read:
+    if not (read or left_out):
         raise NothingFoundError(
             f"no Kubernetes object found in {', '.join(paths)}; expected YAML or JSON with apiVersion and kind"
         )
-    return read
+    code = max((results.exit_code(each.findings, each.fail_on) for each in left_out), default=0)
+    return Bundles(read=read, exit_code=code)
 
 
 def _one(
@@ -114,22 +126,24 @@ def _report(lost: Sequence[Lost], config: Config) -> None:
     report(about_lost(lost, config.severity, release_of(config)), sys.stderr)
 
 
-def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any]) -> Iterator[Read]:
-    """Each target, then the files that no kustomization uses. Raises: InputError for the first that can't be built."""
+def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any], left_out: list[UnitResult]) -> Iterator[Read]:
+    """Each target, then the files that no kustomization uses; what can't be built goes into `left_out`."""
     using = building.builder()
     how = Options(using=using, timeout=flags["timeout"], follow=flags["follow_links"])
-    for problem in (*found.problems, *filter(None, [building.missing(found.targets) if using is None else None])):
-        raise _error(problem, configs.settings_for(os.path.dirname(problem.file) or os.curdir))  # noqa: PTH120
-    for target in found.targets:
+    missing = building.missing(found.targets) if using is None else None
+    for problem in (*found.problems, *([missing] if missing else [])):
+        settings = configs.settings_for(os.path.dirname(problem.file) or os.curdir)  # noqa: PTH120
+        left_out.append(strict(judge_problem(Unit(settings=settings), problem)))
+    for target in () if missing else found.targets:
         settings = configs.settings_for(target.folder or os.curdir)
-        yield from _read(Unit(settings=settings, name=target.name, target=target), how)
+        yield from _read(Unit(settings=settings, name=target.name, target=target), how, left_out)
     kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
     groups: dict[tuple[str, str], tuple[TargetSettings, list[str]]] = {}
     for file in found.files:
         settings = configs.settings_for(os.path.dirname(file) or os.curdir)  # noqa: PTH120
         groups.setdefault((settings.file, settings.cluster), (settings, []))[1].append(file)
     for settings, files in groups.values():
-        yield from _read(Unit(settings=settings, files=tuple(files), kustomized=kustomized), how)
+        yield from _read(Unit(settings=settings, files=tuple(files), kustomized=kustomized), how, left_out)
 
 
 def _with_surroundings(read: Sequence[Read], *, verbose: bool) -> list[Read]:
@@ -146,15 +160,16 @@ def _with_offered(read: Read, offered: sharing.Offered | None, *, verbose: bool)
     return read.but(beside=taken.surroundings(read.external))
 
 
-def _read(unit: Unit, how: Options) -> Iterator[Read]:
-    """What a unit consists of; nothing where its files hold no object."""
+def _read(unit: Unit, how: Options, left_out: list[UnitResult]) -> Iterator[Read]:
+    """What a unit consists of; nothing where its files hold no object, or where it can't be built."""
     lost: list[Lost] = []
     try:
         found = read_unit(unit, how, lost, [])
     except NothingFoundError:
         return
     if isinstance(found, Problem):
-        raise _error(found, unit.settings)
+        left_out.append(strict(judge_problem(unit, found)))
+        return
     settings = unit.settings
     _report(lost, settings.config)
     yield Read(
@@ -166,9 +181,3 @@ def _read(unit: Unit, how: Options) -> Iterator[Read]:
         cluster=settings.cluster,
         external=settings.external,
     )
-
-
-def _error(problem: Problem, settings: TargetSettings) -> InputError:
-    config = settings.config
-    finding = next(problems.findings((problem,), {}, release_of(config)))
-    return InputError(finding.message, file=finding.file, line=finding.line, column=finding.column)

@@ -91,7 +91,7 @@ def capacity(
     nodes_file: str | None,
     prices_file: str | None,
     **flags: Any,
-) -> None:
+) -> int:
     """Show what VMs need of the cluster: files, folders, kustomizations (-k DIR) or stdin (-).
 
     For each VM, the table has the guest's vCPUs and memory, and the CPU and memory that its pod requests, overhead and
@@ -99,18 +99,21 @@ def capacity(
 
     The kustomizations in a folder are built, offline, and each of them is a bundle of its own.
 
-    The exit code is 0 also if KubeVirt refuses a VM. check reports why.
+    The exit code is 0 also if KubeVirt refuses a VM. check reports why. It is 1 if a kustomization can't be built: stderr
+    says why, and the others are shown.
     """
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
     shapes, prices = sizing_files.read(nodes_file, nodes.read), sizing_files.read(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
     if matrix and not (paths or kustomizations):
         _show_matrix([], options.settings(reading.Sources(sources=()), config_file, flags), output)
-        return
-    read = bundles.read_bundles(paths, kustomizations, config_file, flags, bar)
+        return 0
+    given = bundles.read_bundles(paths, kustomizations, config_file, flags, bar)
+    read = given.read
     if matrix:
-        _show_matrix(*_only(read), output)
-        return
+        if read:
+            _show_matrix(*_only(read), output)
+        return given.exit_code
     with bar.at("Sizing"):
         parts = [_part(each, prices, running=running) for each in read]
     found = tuple(each for _, sized in parts for each in sized)
@@ -124,6 +127,7 @@ def capacity(
         prices=prices,
     )
     write_out(sizes.written(output, report).encode(errors="replace"))
+    return given.exit_code
 
 
 def _refuse_together(output: str, *, nodes: bool, prices: bool, matrix: bool) -> None:

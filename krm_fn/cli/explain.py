@@ -52,22 +52,27 @@ def explain(
     output: str,
     whole: bool,
     **flags: Any,
-) -> None:
+) -> int:
     """Show where each value of a rendered VM comes from: PATH... [[NAMESPACE/]VM] [FIELD].
 
     For each value, the output names the object and the field that give it, with file and line. It also names the other
     fields that decide the value, and the values that are not used. An argument that is not a file or folder names a VM or
     a field. FIELD is a path, its last part, or a pattern such as '*.cpu.*'. If FIELD is unset, the output says what would
     set it. Values that only the VM itself sets are shown with FIELD or --all.
+
+    The exit code is 1 if a kustomization can't be built: stderr says why, and the VMs of the others are explained.
     """
     files, vm, field = _parted(paths, kustomizations)
     bar = progress.shown(quiet=flags["verbose"])
-    read = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
+    given = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
+    read = given.read
     names = [_key(entry) for each in read for entry in machines(each)]
     if vm and not field and "/" not in vm and vm not in {word for key in names for word in _words(key)}:
         vm, field = "", vm
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
+    if not (found or vm) and given.exit_code:
+        return given.exit_code  # what can't be built may have all the VMs
     if not found:
         raise UsageError(_unknown(vm, names))
     if field:
@@ -80,6 +85,7 @@ def explain(
         whole=whole or bool(field),
     )
     write_out(explanations.FORMATS[output]({"vms": with_homes(found, read)}, layout).encode(errors="replace"))
+    return given.exit_code
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:

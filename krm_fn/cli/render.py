@@ -81,7 +81,8 @@ def render(
     folder are built, offline, and the result of each is rendered. The files that they use are not rendered by themselves.
 
     Findings are printed on stderr. If a finding has the severity of --fail-on or a higher one, the exit code is 1, stdout
-    stays empty and --output-dir writes nothing. There are two exceptions: -o resourcelist prints the list with the
+    stays empty and --output-dir writes nothing. With --output-dir, a kustomization that can't be built is reported, its
+    earlier files stay, and all others are written. There are two exceptions: -o resourcelist prints the list with the
     findings as results, and --in-place writes the objects that could be rendered. If the input can't be read, nothing is
     written.
     """

@@ -41,23 +41,27 @@ def to_stdout(search: Search, how: Options, bar: Progress, output: str) -> int:
 
 
 def to_folder(search: Search, how: Options, bar: Progress, folder: str) -> int:
-    """Render all that was named and write it below a folder; nothing where a finding fails the run."""
+    """Render all that was named and write it below a folder; nothing where a finding about what was built fails the run.
+
+    What an earlier run wrote of a target that is not built stays.
+    """
     out = OutputDir(folder)
     done = _rendered(search, how, pieces, bar)
-    code = folders.exit_code(done)
-    if code:
+    if code := folders.exit_code([each for each in done if each.result.built]):
         options.note(f"{file_name(folder)}: nothing is written, because of the findings above")
         return code
     top = _top(search.request)
     files = laid_out((Laid(unit.result.name, unit.written) for unit in done if unit.written is not None), top)
     unbuilt = [folder_of(name, top) for name in _unbuilt(search, done)]
+    if search.found.problems:
+        unbuilt = [""]  # kustomizations that include one another are no targets: all may be theirs
     with bar.at("Writing"):
         changes = out.write(files, lambda path: any(path.startswith(f"{each}/" if each else "") for each in unbuilt))
     for file in changes.written:
         options.note(f"{file_name(file)}: written")
     for file in changes.removed:
         options.note(f"{file_name(file)}: removed")
-    return 0
+    return folders.exit_code(done)
 
 
 def _rendered(search: Search, how: Options, write: Write, bar: Progress) -> Sequence[RenderedUnit]:
@@ -69,7 +73,7 @@ def _rendered(search: Search, how: Options, write: Write, bar: Progress) -> Sequ
 
 
 def _unbuilt(search: Search, done: Iterable[RenderedUnit]) -> set[str]:
-    """The targets of which nothing was built: what an earlier run wrote of them stays."""
+    """The targets of which nothing was built."""
     built = {unit.result.name for unit in done if unit.written is not None}
     return {target.name for target in search.found.targets if target.name not in built}
 

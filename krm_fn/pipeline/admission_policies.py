@@ -14,6 +14,7 @@ from krm_fn.pipeline.policy_repeats import repeats
 from krm_fn.pipeline.policy_subjects import Subject, Subjects
 from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
 from krm_fn.policies.matching import UPDATE
+from krm_fn.policies.reads import field_of
 from krm_fn.policies.remembered import RememberedPolicies
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
     from krm_fn.policies.judging import Failure
     from krm_fn.rules.facts.bundles import BundleFacts
@@ -159,6 +161,7 @@ class _Run:
         self._levels, self._raw, self._bound = levels, raw, _bound(held)
         self._facts = facts
         self._old = _Replaced(before) if before else None
+        self._fields: dict[tuple[int, int], Path | None] = {}
         self._spoken: set[int] = set()  # ids of the entries of which policies said something
         self._skipped = {_key(each): each for each in self.policies.skipped()}
 
@@ -201,7 +204,27 @@ class _Run:
         denying = {(id(each.policy), each.binding) for each in refused if each.severity == DENY and each.binding}
         for each in failures:
             is_certain = each.severity == DENY and (id(each.policy), each.binding) in denying
-            yield _finding(each, subject, self._levels, upstream="admission" if is_certain else "")
+            yield self._finding(each, subject, upstream="admission" if is_certain else "")
+
+    def _finding(self, failure: Failure, subject: Subject, *, upstream: str) -> Finding:
+        rule = policy_rule(failure.policy["metadata"]["name"], failure.severity)
+        index = str(failure.index) if failure.index >= 0 else ""
+        tags = {"binding": failure.binding, "param": failure.param, "validation": index}
+        hit = Hit(message=failure.message, path=self._place(failure, subject), upstream=upstream)
+        found = finding_of(rule, hit, subject.entry, self._levels)
+        found = found.but(tags=tuple((key, value) for key, value in tags.items() if value))
+        return found.but(message=failure.message) if failure.message.isprintable() else found
+
+    def _place(self, failure: Failure, subject: Subject) -> Path:
+        """The field that a validation reads, if it reads one alone and that is written; else the object."""
+        key = id(failure.policy), failure.index
+        if key not in self._fields:
+            self._fields[key] = field_of(failure.policy["spec"], failure.index) if failure.index >= 0 else None
+        field = self._fields[key]
+        if field is None or subject.state == POD:
+            return ()
+        place = subject.place(field)
+        return place if get(subject.entry.obj, place, None) is not None else ()
 
     def _failures(self, subject: Subject, state: str) -> list[Failure]:
         """What the policies of a state say; what is not evaluated is kept apart."""
@@ -286,11 +309,3 @@ class _Replaced:
             on = self._subjects.on(subject.state)
             self._values[subject.state] = {_identity(each.entry.obj): each.value for each in on}
         return self._entries[key], self._values[subject.state].get(key)
-
-
-def _finding(failure: Failure, subject: Subject, levels: Mapping[str, str], *, upstream: str) -> Finding:
-    rule = policy_rule(failure.policy["metadata"]["name"], failure.severity)
-    tags = {"binding": failure.binding, "param": failure.param, "validation": str(failure.index) if failure.index >= 0 else ""}
-    kept = tuple((key, value) for key, value in tags.items() if value)
-    found = finding_of(rule, Hit(message=failure.message, upstream=upstream), subject.entry, levels).but(tags=kept)
-    return found.but(message=failure.message) if failure.message.isprintable() else found

@@ -36,6 +36,14 @@ class Subject(Value):
     prefix: Path = ()
     template: Path = ()
 
+    def place(self, path: Path) -> Path:
+        """The path in the object as it is written, of a path in the value; that of the VM if there is no such path."""
+        if self.state in (WRITTEN, RENDERED):
+            return (*self.prefix, *path)
+        if self.state == INSTANCE and path[:1] in (("spec",), ("metadata",)):
+            return (*self.template, *path)
+        return self.prefix
+
 
 class Subjects:
     """The subjects of wanted objects, each sort made when it is first asked for. VMs that can't be rendered are left out."""

@@ -13,7 +13,7 @@ from krm_fn.base.objects import kind_of, labels_of
 from krm_fn.base.paths import dotted, number_of_values
 from krm_fn.base.patterns import limited_time
 from krm_fn.base.value import Value
-from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
+from krm_fn.config.schema_policies import POD
 from krm_fn.pipeline.policy_subjects import Subjects
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.policy_subjects import Subject
     from krm_fn.rules.facts.bundles import BundleFacts
@@ -184,22 +183,13 @@ def _timed(work: Callable[[], Any], *, is_quick: bool) -> Any:
 
 def _hit(policy: dict[str, Any], subject: Subject, error: Any) -> Hit:
     path = tuple(error.absolute_path)
-    place = _place(subject, path)
+    place = subject.place(path)
     where = f" (at {dotted(path)} of the pod)" if subject.state == POD and path else ""
     return Hit(
         message=f"{policy.get('message') or _said(error)}{where}",
         path=place,
         **({} if subject.state == POD or error.validator == "required" else {"current": error.instance}),
     )
-
-
-def _place(subject: Subject, path: Path) -> Path:
-    """The path in the object as it is written, of a path in what was evaluated."""
-    if subject.state in (WRITTEN, RENDERED):
-        return (*subject.prefix, *path)
-    if subject.state == INSTANCE and path[:1] in (("spec",), ("metadata",)):
-        return (*subject.template, *path)
-    return subject.prefix
 
 
 def _said(error: Any) -> str:

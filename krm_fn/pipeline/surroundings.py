@@ -103,7 +103,7 @@ def reason_of(wanted: Ref, beside: Surroundings) -> str:
 
 
 def certain(refused: Iterable[AdmissionFacts], facts: BundleFacts) -> Iterator[AdmissionFacts]:
-    """The refusals, except those of the domain of a VM that may refer to an object outside of the bundle: it may decide them."""
+    """The refusals, except those of the domain of a VM that may use an object outside of the bundle: it may decide them."""
     unclear = {(vm.entry.item, vm.entry.path) for vm in facts.vms if _refers_outside(vm.resolution)}
     if not unclear:
         yield from refused

@@ -91,20 +91,24 @@ class Policies:
         WORK.next_object()
         asked = Request(obj=obj, resource=resource, operation=operation, old=old_object)
         values = value, old_object if old_value is None else old_value
-        for found in self.compiled(state):
-            try:
-                failures = list(self._judged(found, asked, values))
-            except Unsupported as error:
-                yield Skipped(policy=found.obj, place="spec", why=str(error))
-                continue
-            except RecursionError:
-                yield Skipped(policy=found.obj, place="spec", why="the object is nested too deeply")
-                continue
-            for each in failures:
-                yield Skipped(policy=found.obj, place="", why=each.why, is_note=True) if isinstance(each, Note) else each
-            namespace = namespace_of(obj) or "default"
-            if failures and resource.namespaced and namespace not in self._cluster.namespaces:
-                yield Skipped(policy=found.obj, place="", why=f"the namespace {namespace} is not in the bundle", is_note=True)
+        for policy in self.compiled(state):
+            yield from self._of_policy(policy, asked, values)
+
+    def _of_policy(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Iterator[Failure | Skipped]:
+        """What one policy says, and what of it is not evaluated or not certain."""
+        try:
+            failures = list(self._judged(policy, asked, values))
+        except Unsupported as error:
+            yield Skipped(policy=policy.obj, place="spec", why=str(error))
+            return
+        except RecursionError:
+            yield Skipped(policy=policy.obj, place="spec", why="the object is nested too deeply")
+            return
+        for each in failures:
+            yield Skipped(policy=policy.obj, place="", why=each.why, is_note=True) if isinstance(each, Note) else each
+        namespace = namespace_of(asked.obj) or "default"
+        if failures and asked.resource.namespaced and namespace not in self._cluster.namespaces:
+            yield Skipped(policy=policy.obj, place="", why=f"the namespace {namespace} is not in the bundle", is_note=True)
 
     def _of(self, policy: Object) -> list[Object]:
         """The bindings of a policy."""

@@ -1,5 +1,6 @@
-"""Which parts of an object the expressions of a policy read, so that its answer to equal parts need not be worked out again.
+"""Which parts of an object the expressions of a policy read.
 
+So its answer to equal parts need not be worked out again, and a finding can point to the field that it is about.
 A path stands for all that is below it. More than is read does no harm; less would. So what is not understood is the whole
 object.
 """
@@ -49,10 +50,21 @@ def reads_of(spec: Object) -> Reads | None:
         return None
 
 
+def field_of(spec: Object, index: int) -> Path | None:
+    """The one field of the object that a validation reads, beside the fields that it is in; None if there are several."""
+    try:
+        reader = _Reader(spec)
+        reader.read(parse(as_list(spec.get("validations"))[index]["expression"]))
+    except (RefusedError, Unsupported, RecursionError, TypeError, KeyError):
+        return None
+    fields = {path[:-1] if path[-1:] == (PRESENT,) else path for path in reader.found}
+    deepest = max(fields, key=len, default=())
+    is_one = all(deepest[: len(each)] == each for each in fields) and EACH not in deepest
+    return deepest if deepest and is_one else None
+
+
 def _reads_of(spec: Object) -> Reads | None:
-    reader = _Reader()
-    for each in map(as_map, as_list(spec.get("variables"))):
-        reader.variables[each["name"]] = parse(each["expression"])
+    reader = _Reader(spec)
     for each in map(as_map, as_list(spec.get("matchConditions"))):
         reader.read(parse(each["expression"]))
     validations = list(map(as_map, as_list(spec.get("validations"))))
@@ -116,8 +128,9 @@ def part(value: Any, path: Path) -> object:
 class _Reader:
     """Gathers the paths that nodes read."""
 
-    def __init__(self) -> None:
-        self.variables: dict[str, Node] = {}
+    def __init__(self, spec: Object) -> None:
+        rows = map(as_map, as_list(spec.get("variables")))
+        self.variables: dict[str, Node] = {each["name"]: parse(each["expression"]) for each in rows}
         self.found: set[Path] = set()
         self.named = False
         self._seen: set[str] = set()

@@ -13,7 +13,7 @@ from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.console import file_name
 from krm_fn.base.external import External
 from krm_fn.base.objects import kind_of, name_of, text
-from krm_fn.base.paths import get, leaves
+from krm_fn.base.paths import canonical, get, leaves
 from krm_fn.base.value import Value
 from krm_fn.config.repository import KINDS as REFERRED
 from krm_fn.findings.finding import UNSET
@@ -81,11 +81,19 @@ def templated(
     beside = Beside(entries, places, surroundings)
     result = Templated(notes=tuple(_notes(templates, places)))
 
+    known: dict[str, Outcome] = {}  # of templates that nothing stands beside: many are in several files
+
     def judged(each: Template) -> Templated:
         items = [obj for _, obj in each.objects]
         alone = judging.but(units=(), surroundings=beside.of(items))
-        of_items = [places[each.entry.item]] * len(items)
-        return _of(each, stages.render(items, config, places=of_items, schemas=schemas, judging=alone))
+        place = places[each.entry.item]
+        key = "" if alone.surroundings.context else canonical(items)
+        outcome = known.get(key) if key else None
+        if outcome is None:
+            outcome = stages.render(items, config, places=[place] * len(items), schemas=schemas, judging=alone)
+        if key:
+            known[key] = outcome
+        return _of(each, place, outcome)
 
     parts = [judged(each) for each in templates if each.objects]
     for field in ("entries", "findings", "ignored", "off"):
@@ -103,10 +111,10 @@ def _once(findings: Iterable[Finding]) -> Iterator[Finding]:
             seen.add(each.message)
 
 
-def _of(template: Template, outcome: Outcome) -> Templated:
-    """What came of the objects of one template."""
+def _of(template: Template, place: tuple[str, int], outcome: Outcome) -> Templated:
+    """What came of the objects of one template, or of one with the same objects; `place` is file and index of this one."""
     items = [obj for _, obj in template.objects]
-    home = _Home(template)
+    home = _Home(template, place)
     return Templated(
         entries=tuple(
             bundle.Entry(each.obj, template.entry.item, (*template.objects[each.item][0], *each.path))
@@ -121,8 +129,9 @@ def _of(template: Template, outcome: Outcome) -> Templated:
 class _Home:
     """Where what was found in the objects of a template stands."""
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, place: tuple[str, int]) -> None:
         self._entry = template.entry
+        self._file, self._index = place
         self._paths = [path for path, _ in template.objects]
 
     def all(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -144,7 +153,7 @@ class _Home:
         if of.item < 0:
             return {}
         inside: Path = (*self._paths[of.item], *of.inside)
-        return {"item": self._entry.item, "inside": inside}
+        return {"item": self._entry.item, "inside": inside, "file": self._file, "index": self._index}
 
 
 class Beside:

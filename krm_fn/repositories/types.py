@@ -77,7 +77,8 @@ class Discovery(NamedTuple):
     `targets` are sorted by folder. `files` are the YAML and JSON files that no kustomization uses, in the order in which they
     were found. `used` are the files and folders that kustomizations name, `excluded` the files that are left out. `problems`
     are those that belong to no target. `skipped` are the files that were passed over, `folders` the skipped folders: of other
-    projects, and of the templates of Helm charts. `charts` are the charts that are part of no other chart, and that no kustomization uses.
+    projects, and of the templates of Helm charts. `charts` are the charts that are part of no other chart, and that no
+    kustomization uses.
     """
 
     targets: tuple[Target, ...] = ()

@@ -24,12 +24,19 @@ if TYPE_CHECKING:
 PACKAGE = __name__.rpartition(".")[0]
 
 
-def modules(family: str) -> list[str]:
-    """The names of the modules of a family, each of which is a rule, sorted; loads none of them."""
-    from os import listdir
+# The modules of the families that were listed: a repository has thousands of bundles.
+_listed: dict[str, tuple[str, ...]] = {}
 
-    folder = f"{sys.modules[PACKAGE].__path__[0]}/{family}"
-    return sorted({name.partition(".")[0] for name in listdir(folder)} - {"__init__", "__pycache__"})  # noqa: PTH208
+
+def modules(family: str) -> tuple[str, ...]:
+    """The names of the modules of a family, each of which is a rule, sorted; loads none of them."""
+    if family not in _listed:
+        from os import listdir
+
+        folder = f"{sys.modules[PACKAGE].__path__[0]}/{family}"
+        names = {name.partition(".")[0] for name in listdir(folder)}  # noqa: PTH208
+        _listed[family] = tuple(sorted(names - {"__init__", "__pycache__"}))
+    return _listed[family]
 
 
 def relevant_modules(family: str, needs: Needs, facts: BundleFacts, silent: Container[str] = ()) -> Iterator[str]:

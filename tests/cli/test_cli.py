@@ -487,7 +487,7 @@ def test_all_keys_of_the_config_are_flags(tmp_path):
 def test_check_prints_findings_with_their_rules_and_nothing_else(folder):
     (folder / "kustomization.yaml").write_text("resources: [vm.yaml, sizes/small.yml]\n")
     (folder / "api.yaml").write_text(MISSING)
-    done = run("check", "--summary", ".", cwd=folder)
+    done = run("check", "--summary", ".", "--severity", "unresolved-instancetype=error", cwd=folder)
     assert (done.returncode, done.stderr) == (1, "")
     first, last = done.stdout.splitlines()
     assert first.startswith("error: api.yaml:11:11: VirtualMachine shop/api: spec.instancetype.name: ")

@@ -181,6 +181,28 @@ def test_what_was_written_of_a_target_that_can_not_be_built_now_stays(here):
     assert write(here) == (0, "", "")
 
 
+def test_a_target_that_can_not_be_built_does_not_keep_the_others_from_being_written(here):
+    write(here)
+    before = found(here / "out")
+    broken = OVERLAY.format("south").replace("../../base", "absent.yaml")
+    tree(here, {"overlays/south/kustomization.yaml": broken, "loose/map.yaml": CONFIG_MAP.replace("ConfigMap", "Secret")})
+    code, out, err = write(here)
+    assert (code, out) == (1, "")
+    assert "overlays/south/kustomization.yaml" in err.splitlines()[0]
+    assert err.endswith("kubevirt-render: note: out/loose/map.yaml: written\n")
+    assert found(here / "out") == {**before, "loose/map.yaml": CONFIG_MAP.replace("ConfigMap", "Secret").encode()}
+
+
+def test_what_was_written_of_targets_that_include_one_another_now_stays(here):
+    write(here)
+    before = found(here / "out")
+    circle = "resources: [../{}]\n"
+    for one, other in (("north", "south"), ("south", "north")):
+        tree(here, {f"overlays/{one}/kustomization.yaml": circle.format(other)})
+    assert write(here)[0] == 1
+    assert before.items() <= found(here / "out").items()
+
+
 def test_objects_that_no_file_holds_get_files_of_their_own(here):
     more = "configMapGenerator: [{name: made, literals: [a=b], options: {disableNameSuffixHash: true}}]\n"
     tree(here, {"overlays/north/kustomization.yaml": OVERLAY.format("north") + more})

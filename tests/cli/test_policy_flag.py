@@ -91,6 +91,15 @@ def test_a_policy_in_the_bundle_and_in_the_flag_is_one(here):
     assert run("check", ".", "--policy", "policies", cwd=here) == (1, LINE, "")
 
 
+def test_a_finding_points_to_the_line_of_the_field_that_the_validation_reads(here):
+    rule = POLICY.replace(
+        "has(object.metadata.labels) && 'owner' in object.metadata.labels", "object.spec.runStrategy != 'Always'"
+    )
+    tree(here, {"policies/owned.yaml": rule})
+    line = "error: vms/vm.yaml:7:16: VirtualMachine shop/web: spec.runStrategy: the VM has no owner (policy/owned)\n"
+    assert run("check", "vms", "--policy", "policies", cwd=here) == (1, line, "")
+
+
 def test_cases_in_a_folder_of_policies_are_no_policies(here):
     bad = {"policies/bad/input.yaml": POLICY.replace("owned", "another"), "policies/bad/expected.yaml": "findings: []\n"}
     assert run("check", "vms", "--policy", "policies", cwd=tree(here, bad)) == (1, LINE, "")

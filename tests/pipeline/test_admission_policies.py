@@ -248,3 +248,41 @@ def test_annotations_of_objects_silence_policies():
 
 def test_the_config_sets_the_severity_of_a_policy():
     assert [each["severity"] for each in results(VM, policies=[policy("false")], severity={"policy/p": "info"})] == ["info"]
+
+
+def place(*items, policies):
+    (found,) = results(*items, policies=policies)
+    return found.get("field", {}).get("path")
+
+
+SET = {**VM, "spec": {**VM["spec"], "instancetype": None, "template": {"spec": {"domain": DOMAIN}}}}
+
+
+@pytest.mark.parametrize(
+    ("item", "state", "path"),
+    [
+        (SET, "", "spec.template.spec.domain.cpu.sockets"),
+        (SET, "rendered", "spec.template.spec.domain.cpu.sockets"),
+        (VM, "rendered", None),  # the instancetype has it
+    ],
+)
+def test_a_finding_is_about_the_field_that_the_validation_reads_if_the_object_has_it(item, state, path):
+    assert place(item, SHOP, policies=[policy(SOCKETS, evaluate=state)]) == path
+
+
+def test_a_field_of_the_instance_is_one_of_the_template():
+    sockets = "object.spec.domain.cpu.sockets < 4"
+    assert place(SET, SHOP, policies=[policy(sockets, evaluate="instance")]) == "spec.template.spec.domain.cpu.sockets"
+    assert place(INSTANCE, SHOP, policies=[policy(sockets, evaluate="instance")]) == "spec.domain.cpu.sockets"
+    (replicas,) = results(REPLICAS, SHOP, policies=[policy(sockets, evaluate="instance")])
+    assert replicas["field"] == {"path": "spec.template.spec.domain.cpu.sockets"}
+
+
+def test_a_field_of_a_pools_vm_is_one_of_its_template():
+    pool = {**POOL, "spec": {**POOL["spec"], "virtualMachineTemplate": {"spec": SET["spec"]}}}
+    path = "spec.virtualMachineTemplate.spec.template.spec.domain.cpu.sockets"
+    assert place(pool, SHOP, policies=[policy(SOCKETS, evaluate="rendered")]) == path
+
+
+def test_a_finding_about_several_fields_is_about_the_object():
+    assert place(SET, SHOP, policies=[policy("object.spec.runStrategy == object.metadata.name")]) is None

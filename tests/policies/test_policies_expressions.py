@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from krm_fn.policies import single
 from krm_fn.policies.automata import matches, searching
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported
 from krm_fn.policies.evaluation import planned
@@ -30,7 +31,7 @@ ERROR, REFUSED, UNKNOWN = "an error", "refused", "not known"
 
 
 def value_of(expression: str) -> Any:
-    WORK.next_policy()
+    WORK.begin()
     names = {"object": "dyn", "request": "request"}
     try:
         found = checked(parse(expression), names)
@@ -145,7 +146,7 @@ PARTS = st.sampled_from(("a", "b", ".", "[ab]", "[^a]", "(a|b)", "(ab|a)", "^", 
 
 @given(st.lists(PARTS, max_size=4).map("".join), st.text(alphabet="abc\n", max_size=6))
 def test_the_automaton_finds_what_python_finds_where_both_read_alike(pattern: str, text: str) -> None:
-    WORK.next_policy()
+    WORK.begin()
     # A long text without the pattern's own characters takes the automaton, a short one Python's expressions.
     long = searching(pattern, text + "-" * 6_000)(text, 0)
     assert long == searching(pattern, text)(text, 0)
@@ -191,3 +192,10 @@ def test_a_value_is_equal_to_itself(expression: str) -> None:
 
 def test_an_unsigned_number_stays_one() -> None:
     assert isinstance(value_of("2u + 3u"), UInt)
+
+
+def test_a_single_expression_has_steps_of_its_own():
+    WORK.begin()
+    with pytest.raises(Unsupported):
+        WORK.spend(1 << 40)
+    assert single.value_of("object.name.matches('^s.op$') && object.list == [3, 1, 2]", OBJECT) is True

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from krm_fn.policies.admission import Policies, Skipped
-from krm_fn.policies.reads import EACH, PRESENT, part, reads_of
+from krm_fn.policies.reads import EACH, PRESENT, field_of, part, reads_of
 from krm_fn.policies.remembered import RememberedPolicies
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "policies" / "policies.jsonl.gz"
@@ -77,6 +77,27 @@ def test_what_may_read_all_of_an_object_is_not_remembered(expression):
 )
 def test_the_name_of_a_request_is_read(expression, named):
     assert reads_of(spec(expression)).named == named
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (spec("object.spec.a.b < 4"), ("spec", "a", "b")),
+        (spec("object.spec.a < 4 || object.spec.a == 9"), ("spec", "a")),
+        (spec("has(object.spec.a) && has(object.spec.a.b) && object.spec.a.b < 4"), ("spec", "a", "b")),
+        (spec("!has(object.spec.a)"), ("spec", "a")),
+        (spec("object.spec.?a.?b.orValue(1) < int(params.data.c)"), ("spec", "a", "b")),
+        (spec("variables.a.b < 4", "'x' + object.metadata.name", a="object.spec", c="object.d"), ("spec", "b")),
+        (spec("object.spec.a < object.spec.b"), None),
+        (spec("has(object.spec.a) || has(object.spec.b)"), None),
+        (spec("object.spec.a.all(x, x.b == 1)"), None),
+        (spec("object == oldObject"), None),
+        (spec("true"), None),
+        (spec("(("), None),
+    ],
+)
+def test_the_one_field_that_a_validation_reads(given, field):
+    assert field_of(given, 0) == field
 
 
 def test_messages_read_more():

@@ -258,3 +258,11 @@ def test_of_hundreds_of_templates_the_one_with_a_mistake_is_named(tmp_path):
     tree(tmp_path, {"web.yaml": "---\n".join(many)})
     lines = len(template().splitlines()) + 1
     assert found(tmp_path) == [("unresolved-instancetype", "web.yaml", 250 * lines + 17, 13)]
+
+
+def test_equal_templates_have_their_findings_each_in_its_file(tmp_path):
+    broken = TEMPLATE.format(name="web", strategy="Sometimes", size="u1.small", console="true")
+    tree(tmp_path, {"one/old.yaml": broken, "two/new.yaml": f"# a line more\n{broken}"})
+    out = check(".", "-o", "json", "--no-cache", cwd=tmp_path)[1]
+    errors = [each for each in json.loads(out)["results"] if each["severity"] == "error"]
+    assert [(each["file"]["path"], each["line"]) for each in errors] == [("one/old.yaml", 15), ("two/new.yaml", 16)]

@@ -255,7 +255,10 @@ def test_folders_of_package_managers_are_read_only_where_they_are_named(tmp_path
     write(tmp_path, {"vendor/modules.txt": "# example.com/a v1.0.0\n", "vendor/a/vm.yaml": BARE})
     write(tmp_path, {"site/node_modules/a/vm.yaml": BARE, "vm.yaml": VM})
     assert reported(tmp_path) == []
-    assert "note: vendor is skipped: it contains other projects; to read them, name the folder" in check(".", "-v", cwd=tmp_path)[2]
+    assert (
+        "note: vendor is skipped: it contains other projects; to read them, name the folder"
+        in check(".", "-v", cwd=tmp_path)[2]
+    )
     assert reported(tmp_path, "vendor") == [("refused-run-strategy", "vendor/a/vm.yaml")]
     assert reported(tmp_path, "site/node_modules") == [("refused-run-strategy", "site/node_modules/a/vm.yaml")]
 

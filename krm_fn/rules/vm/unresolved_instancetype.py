@@ -1,8 +1,9 @@
 """A VM's instancetype does not exist.
 
 What it finds: a `spec.instancetype` that refers to no instancetype. Neither the bundle nor the builtin catalogue has one of
-that name, it is in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is neither of the two. For files of a folder that
-no kustomization uses, a name that is like no other is a warning: the cluster may have more objects than the repository.
+that name, it is in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is neither of the two.
+For files of a folder that no kustomization uses, a name that is like no other is a warning: the cluster may have more objects
+than the repository.
 
 Why it matters: without its instancetype the VM can't be rendered, and KubeVirt can't start it. Before 1.6 its webhook
 refuses such a VM. Since 1.6 the VM is stored and waits.

@@ -1,8 +1,9 @@
 """A VM's preference does not exist.
 
 What it finds: a `spec.preference` that refers to no preference. Neither the bundle nor the builtin catalogue has one of that
-name, it is in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is neither of the two. For files of a folder that
-no kustomization uses, a name that is like no other is a warning: the cluster may have more objects than the repository.
+name, it is in another namespace, it is of the other kind (namespaced or cluster-wide), or `kind` is neither of the two. For
+files of a folder that no kustomization uses, a name that is like no other is a warning: the cluster may have more objects
+than the repository.
 
 Why it matters: without its preference the VM can't be rendered, and KubeVirt can't start it. Before 1.6 its webhook refuses
 such a VM. Since 1.6 the VM is stored and waits.
