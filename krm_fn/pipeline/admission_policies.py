@@ -36,6 +36,7 @@ EVALUATE = "kubevirt-render.dev/evaluate"
 MOST_VALUES = 100_000  # in a policy; the store of an API server takes 1.5 MB
 DENY = "error"  # the severity of a binding that denies
 CLUSTER_WIDE = (POLICY, BINDING)
+IN_ORDER = (POLICY, BINDING, "Namespace", "ConfigMap")
 
 
 def verdicts(
@@ -64,10 +65,14 @@ def without_base(facts: BundleFacts) -> list[Unevaluated]:
 
 
 def _held(facts: BundleFacts) -> dict[Key, Entry]:
-    """The objects that policies are and see, by identity: those of the config in place of the bundle's of the same name."""
+    """The objects that policies are and see, by identity: those of the config in place of the bundle's of the same name.
+
+    Of several objects of one name, the first in `Bundle.ordered` counts.
+    """
     given = [Entry(obj=each.obj, item=-2 - number, path=each.path) for number, each in enumerate(facts.config.policies)]
     held: dict[Key, Entry] = {}
-    for number, entry in enumerate((*given, *facts.bundle.entries)):
+    ordered = facts.bundle.ordered(entry for kind in IN_ORDER for entry in facts.bundle.of_kind(kind))
+    for number, entry in enumerate((*given, *ordered, *facts.bundle.entries)):
         key = _identity(entry.obj) if name_of(entry.obj) else ("", "", "", str(number))
         held.setdefault(key, entry)
     return held

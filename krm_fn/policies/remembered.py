@@ -52,7 +52,7 @@ class RememberedPolicies(Policies):
         """As of all policies; at once for an object of which no policy of the state says anything."""
         old = {"old_object": old_object, "old_value": old_value}
         reads = self.reads(state) if old_object is None else None
-        kind = state, obj.get("apiVersion"), obj.get("kind"), operation
+        kind = state, repr(obj.get("apiVersion")), repr(obj.get("kind")), operation  # of any shape
         key = _key(kind, reads, obj, value) if reads else None
         if key is not None and key in self._silent:
             return
