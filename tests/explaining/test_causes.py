@@ -21,13 +21,15 @@ NAMES = files(*KINDS, "schema")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_leaf_of_a_measured_bundle_has_a_source_that_is_a_cause(name: str, cases: Cases) -> None:
+def test_every_leaf_of_a_measured_bundle_has_a_source_that_is_a_cause(
+    name: str, cases: Cases, pytestconfig: pytest.Config
+) -> None:
     rng, tally, most = random.Random(f"{SEED} {name}"), Tally(), LEAVES // len(NAMES) + 1
     for case in cases(name, every=EVERY):
         for given in bundles(case, rng):
             tally.look(f"{name} {case['id']}", given, rng, min(2, most - tally.judged))
     assert tally.wrong == []
-    assert tally.leaves > 0
+    assert tally.leaves > 0 or pytestconfig.getoption("quick")  # the sample of a few cases may render nothing
     assert set(tally.of) <= {"changed", "loser unchanged", "loser required", *RULES}
 
 
