@@ -286,3 +286,12 @@ def test_a_field_of_a_pools_vm_is_one_of_its_template():
 
 def test_a_finding_about_several_fields_is_about_the_object():
     assert place(SET, SHOP, policies=[policy("object.spec.runStrategy == object.metadata.name")]) is None
+
+
+def test_an_object_that_is_nested_deeply_is_a_finding_of_each_policy():
+    deep: dict[str, object] = {}
+    for _ in range(10_000):
+        deep = {"a": deep}
+    assert rules(results({**VM, "status": deep}, SHOP, policy("object.status == object.status"), binding())) == [
+        "policy-not-evaluated"
+    ]
