@@ -132,7 +132,7 @@ class Paths:
             entries = sorted(found, key=lambda entry: entry.name)
         chart = not self._with_templates and any(entry.name == CHART for entry in entries)
         for entry in entries:
-            if entry.is_dir() and ((chart and entry.name == TEMPLATES) or _is_foreign(entry)):
+            if ((chart and entry.name == TEMPLATES) or _is_foreign(entry)) and os.path.isdir(entry.path):  # noqa: PTH112
                 self.folders.append((folder / entry.name).as_posix())
             elif not entry.name.startswith("."):
                 yield from self._of(entry, folder / entry.name)
