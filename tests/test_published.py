@@ -21,6 +21,8 @@ INSTALLING = re.compile(rf"\b(?:(?:{TOOLS}) +(?:-\S+ +)*(?:{VERBS})|uvx|npx)\b([
 
 # Lines of requirements, and lists of them.
 REQUIREMENT = re.compile(rf"^\s*(?:- *)?[\"']?{OURS}\s*[=<>!~]=", re.IGNORECASE | re.MULTILINE)
+# The name with an extra, which only an installer takes, wherever it stands, such as in a message.
+EXTRA = re.compile(rf"\b{OURS.removesuffix('?')}", re.IGNORECASE)
 WITHIN = re.compile(rf"(?:dependencies|requires)\s*[:=]\s*\[[^]]*?[\"' ]({OURS})\b(?! *@)", re.IGNORECASE)
 
 # Accounts on public servers. No account can have a name with `_` in it, and example.com belongs to nobody.
@@ -47,7 +49,7 @@ def taken(text: str) -> list[str]:
     text = re.sub(r"\\\n\s*", " ", text)
     found = [name for command in INSTALLING.findall(text) for name in named(command)]
     found += [match.group().strip() for match in REQUIREMENT.finditer(text)]
-    found += WITHIN.findall(text) + ACTION.findall(text)
+    found += EXTRA.findall(text) + WITHIN.findall(text) + ACTION.findall(text)
     return found + [place for place in ACCOUNT.findall(text) if not NOBODYS.match(place)]
 
 
@@ -65,6 +67,7 @@ def taken(text: str) -> list[str]:
         "uvx --from kubevirt-render==0.1.0 kubevirt-render check .",
         "pipx run kubevirt-render",
         "uv add kubevirt-render[x]",
+        'UsageError("the report needs jinja2; install kubevirt-render[report]")',
         "kubevirt-render==0.1.0",
         "- kubevirt-render ~= 0.1",
         "additional_dependencies: [pyyaml, kubevirt-render]",

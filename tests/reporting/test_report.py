@@ -153,7 +153,11 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.delitem(sys.modules, "krm_fn.reporting.page", raising=False)
     answer = run("report", ".", "-o", "page.html", cwd=write(tmp_path, vm=SOUND))
-    assert answer == (2, "", "kubevirt-render: error: the report needs jinja2; install kubevirt-render[report]\n")
+    assert answer == (
+        2,
+        "",
+        "kubevirt-render: error: report: the package jinja2 is not installed; install this program with its extra [report]\n",
+    )
 
 
 def test_nothing_is_written_where_the_input_cannot_be_read(tmp_path: Path) -> None:
