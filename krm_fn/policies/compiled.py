@@ -113,7 +113,10 @@ class _Compiler:
     ) -> tuple[Step, Kind]:
         """The step of an expression, and its type."""
         self.place += f".{key}"
-        text = str(row.get(key, ""))
+        given = row.get(key)
+        text = "" if given is None else given
+        if not isinstance(text, str):
+            raise RefusedError("the value is not a string, as `true` and `1` are without quotes")
         names = {name: kind for name, kind in self._names.items() if name != without}
         found = checked(parse(text.strip() if trim else text), names, self._variables)
         if wanted and found.kind not in wanted:

@@ -295,3 +295,10 @@ def test_an_object_that_is_nested_deeply_is_a_finding_of_each_policy():
     assert rules(results({**VM, "status": deep}, SHOP, policy("object.status == object.status"), binding())) == [
         "policy-not-evaluated"
     ]
+
+
+@pytest.mark.parametrize("value", [False, True, 0, 1, ["true"]])
+def test_an_expression_that_is_no_string_is_refused_for_that(value: object):
+    (found,) = results(VM, SHOP, policy(value), binding())
+    assert found["tags"]["rule"] == "refused-policy"
+    assert "the value is not a string, as `true` and `1` are without quotes" in found["message"]
