@@ -44,6 +44,8 @@ OF_VALUES = frozenset(
 )
 # Rules about what every object of a kind has. A run strategy is forgotten more often than left to another file.
 DUPLICATE, DIRECTIVE = "duplicate-object", "$"
+# The directives of strategic merge patches. Those that end in a slash have the name of a field behind it.
+DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 OF_STRUCTURE = frozenset(("invalid-name", "missing-field", "missing-template", DIRECTIVE))
 NAME = ("metadata", "name")
 
@@ -63,7 +65,7 @@ class Fragments(Value):
         if (finding.item, finding.inside) not in self.lacks:
             return False
         own = get(self.items[finding.item], (*finding.inside, *finding.path))
-        return finding.rule not in OF_VALUES or own is None or text(*finding.path[-1:]).startswith("$")
+        return finding.rule not in OF_VALUES or own is None or is_directive(finding.path)
 
     def findings(self, found: Sources, severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
         """One finding for each file that has parts."""
@@ -73,7 +75,9 @@ class Fragments(Value):
             files.setdefault(places[key[0]][0], []).append(key)
         for (item, inside), *others in files.values():
             ref = ref_of(get(self.items[item], inside))
-            part = Part(paths=self.lacks[item, inside], others=len(others))
+            paths = self.lacks[item, inside]
+            directive = next((str(path[-1]) for path in paths if is_directive(path)), "")
+            part = Part(paths=paths, directive=directive, others=len(others))
             for finding in registry.judge_bundle(InputFacts(parts=(part,), release=release), severity, "input"):
                 file, index = places[item]
                 yield finding.but(ref=ref, item=item, inside=inside, file=file, index=index)
@@ -91,7 +95,7 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
     for each in findings:
         if each.item >= 0 and each.severity == "error" and each.path and found.is_found(places[each.item][0]):
             absent = get(items[each.item], (*each.inside, *each.path), MISSING) is MISSING
-            if absent or _is_directive(each):
+            if absent or is_directive(each.path):
                 lacks.setdefault((each.item, each.inside), {})[each.path] = each.rule if absent else DIRECTIVE
     lacks = {key: paths for key, paths in lacks.items() if not OF_STRUCTURE.isdisjoint(paths.values())}
     if not lacks:
@@ -110,8 +114,10 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
     return Fragments(items=items, lacks={key: tuple(lacks[key]) for key in sorted(lacks) if is_part(key)})
 
 
-def _is_directive(finding: Finding) -> bool:
-    return text(*finding.path[-1:]).startswith("$")
+def is_directive(path: Path) -> bool:
+    """True for the path of a directive. A label or an annotation may have any other key that starts with `$`, and be wrong."""
+    key = text(*path[-1:])
+    return any(key.startswith(each) if each.endswith("/") else key == each for each in DIRECTIVES)
 
 
 def _identity(obj: Object) -> tuple[str, ...]:

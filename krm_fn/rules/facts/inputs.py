@@ -63,12 +63,13 @@ class Unbuilt(Value):
 
 
 class Part(Value):
-    """An object that is only a part of an object, such as a patch: the `paths` of what it lacks, and of its directives.
+    """An object that is only a part of an object, such as a patch: the `paths` of what it lacks, and its first directive.
 
     `others` is the number of more parts in its file.
     """
 
     paths: tuple[Path, ...]
+    directive: str = ""
     others: int = 0
 
 

@@ -47,9 +47,8 @@ SHOWN = 3
 @rule(severity="info")
 def unused_patch(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.parts:
-        directives = [path[-1] for path in each.paths if str(path[-1]).startswith("$")]
         lacks = [dotted(path) for path in each.paths[:SHOWN]]
-        why = f"it has {directives[0]}" if directives else f"it has no {listed(lacks)}"
+        why = f"it has {each.directive}" if each.directive else f"it has no {listed(lacks)}"
         more = f", and so does {each.others} more object{'s' * (each.others > 1)} of the file" if each.others else ""
         yield Hit(
             message=f"this looks like a patch that no kustomization uses{more}: {why}; "
