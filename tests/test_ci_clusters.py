@@ -10,13 +10,13 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from running import NEWEST_KUSTOMIZE, ROOT, on_path, passed, run
-from test_ci import RECIPES, action_step, bare, git, given_to_the_action, installed, steps
+from running import NEWEST_KUSTOMIZE, ROOT, passed, run
+from test_ci import RECIPES, action_step, bare, git, given_to_the_action, installed, shell, steps
 from trees import tree
 
 from krm_fn import yamlio
 
-__all__ = ["installed"]
+__all__ = ["installed", "shell"]
 
 Environment = dict[str, str]
 
@@ -63,14 +63,6 @@ MISSPELT = {
     "clusters/south/kustomization.yaml": "resources: [../../base]\nnamespace: shop\n",
     "base/vm.yaml": VM.replace("small", "smalll"),
 }
-
-
-@pytest.fixture
-def shell(environment: Environment) -> Environment:
-    """The environment of a runner: the command and a kustomize on the PATH."""
-    path = f"{environment['PATH']}:{NEWEST_KUSTOMIZE}"
-    on_path("kustomize", path)
-    return {**environment, "PATH": path}
 
 
 @pytest.fixture

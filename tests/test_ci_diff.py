@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 from commenting import GITHUB, GITLAB, TOKEN, UPDATES, Comments, running
-from running import NEWEST_KUSTOMIZE, ROOT, helm, on_path, passed, run, tool
-from test_ci import RECIPES, action_step, bare, git, installed
+from running import NEWEST_KUSTOMIZE, ROOT, helm, passed, run, tool
+from test_ci import RECIPES, action_step, bare, git, installed, shell
 from trees import tree
 
 from krm_fn import yamlio
 
-__all__ = ["installed"]
+__all__ = ["installed", "shell"]
 
 Environment = dict[str, str]
 
@@ -46,14 +46,6 @@ LAYOUT = {
     "base/vm.yaml": VM,
     **{f"clusters/{name}/kustomization.yaml": OVERLAY for name in ("north", "south")},
 }
-
-
-@pytest.fixture
-def shell(environment: Environment) -> Environment:
-    """The environment of a runner: the command and a kustomize on the PATH."""
-    path = f"{environment['PATH']}:{NEWEST_KUSTOMIZE}"
-    on_path("kustomize", path)
-    return {**environment, "PATH": path}
 
 
 @pytest.fixture
