@@ -67,8 +67,9 @@ def explain(
     given = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
     read = given.read
     names = [_key(entry) for each in read for entry in machines(each)]
-    if vm and not field and "/" not in vm and vm not in {word for key in names for word in _words(key)}:
-        vm, field = "", vm
+    vms: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
+    if vm and not field and "/" not in vm and vm not in _all_words(names):
+        vm, field, vms = "", vm, _all_words(names)
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
     if not (found or vm) and given.exit_code:
@@ -78,7 +79,7 @@ def explain(
     if field:
         found = [_with_fields(each, field) for each in found]
         if not any(each.record.get(key) for each in found for key in ("fields", "unset", "error")):
-            raise UsageError(_no_field(field, found[0]))
+            raise UsageError(_no_field(field, found[0], vms))
     layout = explanations.Layout(
         color=is_colored(),
         width=shutil.get_terminal_size().columns if is_terminal() else 0,
@@ -123,18 +124,25 @@ def _with_fields(each: Explained, field: str) -> Explained:
 
 
 def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
-    words = sorted({word for key in names for word in _words(key)})
+    words = _all_words(names)
     if not vm:
         return "there is no VM in the input; give files with VirtualMachines"
-    likely = meant(vm, tuple(words))
+    likely = meant(vm, words)
     return f"there is no VM {vm}; {f'did you mean {likely}' if likely else 'expected one of ' + ', '.join(words[:5])}"
 
 
-def _no_field(field: str, of: Explained) -> str:
-    """What to say of a field that no object has, and that the API does not have."""
+def _all_words(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What names a VM: its name, alone and with its namespace."""
+    return tuple(sorted({word for key in names for word in _words(key)}))
+
+
+def _no_field(field: str, of: Explained, vms: tuple[str, ...]) -> str:
+    """What to say of a field that no object has, and that the API does not have. `vms` are names that may be meant instead."""
     if not GLOB.isdisjoint(field):
         return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
     release = release_of(Bundle(of.read.found.items), of.read.config)
     likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.obj, release).names())))
+    likely = meant(field, vms) or likely
     hint = f"did you mean {likely}" if likely else "--all shows the values that it has"
-    return f"{kind_of(of.obj)} has no field {field} in KubeVirt {release}; {hint}"
+    nor = f", and no VM has this name; {hint}" if vms else f"; {hint}"
+    return f"{kind_of(of.obj)} has no field {field} in KubeVirt {release}{nor}"

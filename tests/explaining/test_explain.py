@@ -142,6 +142,8 @@ def test_words_select_vms_and_fields(words: list[str], wanted: int) -> None:
         (["shop/bd"], "expected one of"),
         (["db", "memori"], "VirtualMachine has no field memori in KubeVirt 1.9.0; did you mean memory"),
         (["db", "nothing"], "VirtualMachine has no field nothing in KubeVirt 1.9.0; --all shows"),
+        (["dbb"], "VirtualMachine has no field dbb in KubeVirt 1.9.0, and no VM has this name; --all shows"),
+        (["shopdb"], "VirtualMachine has no field shopdb in KubeVirt 1.9.0, and no VM has this name; did you mean shop/db"),
         (["db", "*.nothing"], "no value has a path like *.nothing"),
         (["db", "x", "y"], "at most a VM and a field"),
     ],
