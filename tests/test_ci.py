@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from building import with_index
-from running import NEWEST_KUSTOMIZE, ROOT, on_path, passed, run, tool
+from running import NEWEST_KUSTOMIZE, ROOT, fetched, on_path, passed, run, tool
 
 from krm_fn import __version__, yamlio
 
@@ -127,7 +127,7 @@ def kept(vms: Path, zipapp: Path) -> Path:
     """The folder with the VMs, and the programs where the recipes look for them."""
     (vms / "tools").mkdir()
     shutil.copy(zipapp, vms / "tools" / "kubevirt-render")
-    shutil.copy(NEWEST_KUSTOMIZE / "kustomize", vms / "tools")
+    shutil.copy(fetched(NEWEST_KUSTOMIZE.name), vms / "tools")
     return vms
 
 

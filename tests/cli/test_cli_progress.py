@@ -229,13 +229,23 @@ def test_the_last_line_on_a_terminal_says_what_was_read(terminal, folder):
     assert elsewhere(folder, "check", ".").stderr == ""
 
 
+def drawn(ours: int, progress: Progress) -> str:
+    """All that has been drawn. What is written to a terminal arrives in pieces."""
+    progress.terminal.write("end")
+    progress.terminal.flush()
+    shown = b""
+    while not shown.endswith(b"end"):
+        shown += os.read(ours, 1 << 16)
+    return shown.decode()
+
+
 def test_what_is_done_failed_and_left_of_targets_is_shown(screen):
     ours, progress = screen
     fcntl.ioctl(progress.terminal.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
     for _ in progress.watch("Judging", [True, False, True], 3, failed=lambda built: not built):
         progress.draw()
     progress.draw()
-    shown = os.read(ours, 1 << 16).decode()
+    shown = drawn(ours, progress)
     counts = re.findall(r"\d+ done, \d+ failed, \d+ left", shown)
     assert counts == ["0 done, 0 failed, 3 left", "1 done, 0 failed, 2 left", "2 done, 1 failed, 1 left"]
     assert max(len(line.rstrip()) for line in re.findall(r"Judging[^\r\x1b]*", shown)) < 100
@@ -246,7 +256,7 @@ def test_the_numbers_are_left_out_of_a_narrow_terminal(screen):
     fcntl.ioctl(progress.terminal.fileno(), termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
     for _ in progress.watch("Judging", [True, False, True], 3, failed=lambda built: not built):
         progress.draw()
-    shown = os.read(ours, 1 << 16).decode()
+    shown = drawn(ours, progress)
     assert re.findall(r"\d+%", shown) == ["0%", "33%", "66%"]
     assert "done" not in shown
 
@@ -362,12 +372,7 @@ def test_work_inside_of_work_is_shown_in_its_place(screen):
             progress.draw()
         progress.draw()
     progress.draw()  # nothing is done any more
-    progress.terminal.write("end")
-    progress.terminal.flush()
-    shown = b""
-    while not shown.endswith(b"end"):  # what is written arrives in pieces
-        shown += os.read(ours, 1 << 16)
-    bars = re.findall(r"([A-Z]\w+) +\[[#-]+\](?: +(\d+%))?", shown.decode())
+    bars = re.findall(r"([A-Z]\w+) +\[[#-]+\](?: +(\d+%))?", drawn(ours, progress))
     assert bars == [("Writing", ""), *(("Reading", f"{done}%") for done in (0, 25, 50, 75)), ("Writing", "")]
 
 
