@@ -25,6 +25,8 @@ from yaml.reader import ReaderError
 from krm_fn.base.errors import InputError
 
 __all__ = [
+    "DEEPEST",
+    "TOO_DEEP",
     "AliasEvent",
     "CParser",
     "DocumentEndEvent",
@@ -47,8 +49,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+DEEPEST = 500  # levels of nested maps and lists; a real VirtualMachine has under 20
+TOO_DEEP = f"maps and lists are nested deeper than {DEEPEST} levels"
 # A part of libyaml's message, and the message for the author of the file.
 WORDING = (
+    ("maximum nesting depth", TOO_DEEP),  # libyaml reads ahead: its own limit can come before the reader's
     ("cannot start any token", "this character can't start a value; put the value in quotes"),
     ("mapping values are not allowed", "a ':' is not allowed here; check the indentation, or put the value in quotes"),
     ("block sequence entries are not allowed", "a '- ' is not allowed here; check the indentation"),

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import (
+    DEEPEST,
+    TOO_DEEP,
     AliasEvent,
     CParser,
     MappingEndEvent,
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-DEEPEST = 500  # levels of nested maps and lists; a real VirtualMachine has under 20
 # The number of nodes that the aliases of one input may stand for. Larger inputs may have more, see `Source.count_nodes`.
 ALIASED_NODES = 100_000
 BYTES_PER_ALIASED_NODE = 4
@@ -189,7 +190,7 @@ class Source:
         while level:
             depth += 1
             if depth > DEEPEST:
-                raise self.fail(too_deep(), event)
+                raise self.fail(TOO_DEEP, event)
             below: list[Any] = []
             for container in level:
                 self.aliased += len(container)
@@ -201,10 +202,6 @@ class Source:
                 inside = container.values() if isinstance(container, dict) else container
                 below += [item for item in inside if isinstance(item, (dict, list))]
             level = below
-
-
-def too_deep() -> str:
-    return f"maps and lists are nested deeper than {DEEPEST} levels"
 
 
 def open_node(source: Source, *, first_entry: bool) -> Any:
@@ -264,7 +261,7 @@ def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]: 
                 value = source.new_value(event)
         elif kind is MappingStartEvent or kind is SequenceStartEvent:
             if len(stack) + outside >= DEEPEST:
-                raise source.fail(too_deep(), event)
+                raise source.fail(TOO_DEEP, event)
             stack.append((into, key, len(kinds)))
             into, key = source.opened(event), NO_KEY
             event = get()
