@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from krm_fn.changes.owners import Key
     from krm_fn.changes.sides import Side
 
-METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"
 OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}

@@ -145,7 +145,7 @@ def size_of(spec: Object) -> Object:
     cpu = get(spec, ("domain", "cpu"), {})
     size = {"vcpus": _product([cpu.get(key) or 1 for key in ("sockets", "cores", "threads")])}
     memory = get(spec, ("domain", "memory", "guest"))
-    return {**size, "memory": memory} if memory is not None else size
+    return {**size, "memory": memory} if isinstance(memory, str) else size
 
 
 def _product(numbers: Sequence[int]) -> int:

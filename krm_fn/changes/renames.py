@@ -8,6 +8,10 @@ then the objects count as removed and as new.
 
 from __future__ import annotations
 
+import re
+from functools import partial
+from itertools import combinations
+
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
 from krm_fn.base.objects import annotations_of, name_of, namespace_of, previous_names
 from krm_fn.base.value import Value
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.bundle import Bundle, Entry
+
+    Signs = Callable[[Entry], Iterable[Hashable]]
+    Marks = list[tuple[re.Pattern[str], str]]
 
 SIZES = ("VirtualMachineInstancetype", "VirtualMachinePreference", *CLUSTER_SIZES)
 HASHED = ("ConfigMap", "Secret")
@@ -50,12 +57,12 @@ def renames(base: Bundle, head: Bundle) -> list[Rename]:
 
 def _of_kind(kind: str, base: Bundle, head: Bundle) -> list[Rename]:
     before, after = ({place(each): each for each in side.of_kind(kind)} for side in (base, head))
-    gone = {key: entry for key, entry in before.items() if key not in after}
-    new = {key: entry for key, entry in after.items() if key not in before}
+    gone = {key: entry for key, entry in before.items() if key not in after and name_of(entry.obj)}
+    new = {key: entry for key, entry in after.items() if key not in before and name_of(entry.obj)}
     found: list[Rename] = []
-    for by, signs in _signs(kind):
+    for by, of_old, of_new in _signs(kind):
         if gone and new:
-            pairs = list(_pairs(gone, new, signs))
+            pairs = list(_pairs(gone, new, of_old, of_new))
             found += [Rename(old=gone.pop(old), new=new.pop(fresh), by=by) for old, fresh in pairs]
     return sorted(found, key=lambda each: place(each.new))
 
@@ -69,46 +76,43 @@ def place(entry: Entry) -> Place:
     return "" if is_cluster_kind(kind) else effective_namespace(entry.obj), name_of(entry.obj)
 
 
-def _signs(kind: str) -> Iterator[tuple[str, Callable[[Entry], Iterable[Hashable]]]]:
-    """What shows that two objects are one: functions that give the signs of an object."""
-    yield ANNOTATION, _former
+def _signs(kind: str) -> Iterator[tuple[str, Signs, Signs]]:
+    """What shows that two objects are one: the signs of the old object and those of the new one, of which one must be equal."""
+    yield ANNOTATION, _former, _former
     if kind in HASHED:
-        yield HASH, _stem
-    yield CONTENT, _content
+        yield HASH, _stem, _stem
+    yield CONTENT, _content, _content
+    yield CONTENT, partial(_content_and_name, own="old", other="new"), partial(_content_and_name, own="new", other="old")
 
 
-def _pairs(
-    gone: dict[Place, Entry], new: dict[Place, Entry], signs: Callable[[Entry], Iterable[Hashable]]
-) -> Iterator[tuple[Place, Place]]:
+def _pairs(gone: dict[Place, Entry], new: dict[Place, Entry], of_old: Signs, of_new: Signs) -> Iterator[tuple[Place, Place]]:
     """The places that belong together: of which each is the only one for the other."""
-    holders: dict[Hashable, list[Place]] = {}
-    for key, entry in gone.items():
-        for sign in signs(entry):
-            holders.setdefault(sign, []).append(key)
-    fits = {key: {old for sign in signs(entry) for old in holders.get(sign, ())} for key, entry in new.items()}
-    fits = {key: olds for key, olds in fits.items() if olds}
-    yield from _mutual(fits)
-    taken = set(_mutual(fits))
-    rest = {key: olds for key, olds in fits.items() if key not in {each for _, each in taken}}
-    if signs is _content:
-        yield from _mutual({key: {old for old in olds if _has(old, key)} for key, olds in rest.items()})
-
-
-def _mutual(fits: dict[Place, set[Place]]) -> Iterator[tuple[Place, Place]]:
-    """The old and the new place wherever neither has another choice."""
-    claims: dict[Place, int] = {}
-    for olds in fits.values():
-        for old in olds:
-            claims[old] = claims.get(old, 0) + 1
-    for key, olds in fits.items():
-        if len(olds) == 1 and claims[old := next(iter(olds))] == 1:
+    old_signs = {key: set(of_old(entry)) for key, entry in gone.items()}
+    new_signs = {key: set(of_new(entry)) for key, entry in new.items()}
+    old_holders, new_holders = _holders(old_signs), _holders(new_signs)
+    for key, signs in new_signs.items():
+        old = _only(signs, old_holders)
+        if old and _only(old_signs[old], new_holders):
             yield old, key
 
 
-def _has(old: Place, new: Place) -> bool:
-    """True where one name is in the other as whole words, as with a prefix or a suffix."""
-    shorter, longer = sorted((old[1], new[1]), key=len)
-    return f"-{shorter}-" in f"-{longer}-"
+def _holders(signs: dict[Place, set[Hashable]]) -> dict[Hashable, list[Place]]:
+    """The places that show a sign."""
+    found: dict[Hashable, list[Place]] = {}
+    for key, several in signs.items():
+        for sign in several:
+            found.setdefault(sign, []).append(key)
+    return found
+
+
+def _only(signs: Iterable[Hashable], holders: dict[Hashable, list[Place]]) -> Place | None:
+    """The place that shows one of the signs, None for none and for several. Of thousands, two are looked at."""
+    found: set[Place] = set()
+    for sign in signs:
+        found.update(holders.get(sign, ())[:2])
+        if len(found) > 1:
+            return None
+    return found.pop() if found else None
 
 
 def _former(entry: Entry) -> Iterator[Hashable]:
@@ -131,27 +135,37 @@ def _content(entry: Entry) -> Iterator[Hashable]:
     """What the object says, without its own name, and without its own namespace, too; nothing of an empty one."""
     said = {key: value for key, value in entry.obj.items() if key not in ABOUT}
     if any(said.values()):
-        name, namespace = name_of(entry.obj), namespace_of(entry.obj)
-        for marks in ({name: NAME}, {name: NAME, namespace: NAMESPACE}):
-            yield _frozen(said, {word: mark for word, mark in marks.items() if word})
+        name = {name_of(entry.obj): NAME}
+        for marks in (name, {**name, namespace_of(entry.obj): NAMESPACE}):
+            yield _frozen(said, [(_alone(word), mark) for word, mark in marks.items() if word])
 
 
-def _frozen(value: Any, marks: dict[str, str]) -> Hashable:
+def _content_and_name(entry: Entry, *, own: str, other: str) -> Iterator[Hashable]:
+    """The content with the name, and with each part of the name, which may be the whole name of the `other` object.
+
+    So objects of equal content belong together if one name is in the other as whole words, as with a prefix or a suffix.
+    """
+    name = name_of(entry.obj)
+    words = name.split("-")
+    parts = {"-".join(words[start:end]) for start, end in combinations(range(len(words) + 1), 2)}
+    for content in _content(entry):
+        yield content, own, name
+        yield from ((content, other, part) for part in parts)
+
+
+def _alone(word: str) -> re.Pattern[str]:
+    """The word where no letter or digit is beside it."""
+    return re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
+
+
+def _frozen(value: Any, marks: Marks) -> Hashable:
+    """The value with marks for words."""
     if isinstance(value, dict):
         return frozenset((key, _frozen(each, marks)) for key, each in value.items())
     if isinstance(value, list):
         return tuple(_frozen(each, marks) for each in value)
     if isinstance(value, str):
-        for word, mark in marks.items():
-            value = _marked(value, word, mark)
+        for word, mark in marks:
+            value = word.sub(mark, value)
         return str(value)
     return type(value).__name__, value
-
-
-def _marked(text: str, word: str, mark: str) -> str:
-    """The text with a mark wherever a word stands on its own."""
-    before, found, after = text.partition(word)
-    if not found:
-        return text
-    apart = not (before[-1:].isalnum() or after[:1].isalnum())
-    return before + (mark if apart else found) + _marked(after, word, mark)

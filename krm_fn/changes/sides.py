@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn import config
-from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.bundle import Bundle, effective_namespace, entries
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, put_in, with_integers
@@ -74,7 +74,7 @@ def side_of(resource_list: Object) -> Side:
 
 def side(items: list[Any], settings: Config) -> Side:
     """The side of these items under a config."""
-    bundle = Bundle(_last_of_each(items))
+    bundle = Bundle(_last_of_each([entry.obj for entry in entries(items)]))
     holders: dict[Key, Entry] = {}
     for group, kind in SERVED:
         for entry in bundle.ordered(bundle.of_kind(kind, group)):
@@ -82,14 +82,14 @@ def side(items: list[Any], settings: Config) -> Side:
     return Side(analysis=analysis_of(bundle, settings), holders=holders, worlds={})
 
 
-def _last_of_each(items: list[Any]) -> list[Any]:
-    """The items without those that a later one of the same name replaces, as they do in a cluster."""
-    last = {_identity(item): number for number, item in enumerate(items)}
-    return [item for number, item in enumerate(items) if last[_identity(item)] == number]
+def _last_of_each(objects: list[Object]) -> list[Object]:
+    """The objects without those that a later one of the same name replaces, as they do in a cluster."""
+    last = {_identity(obj): number for number, obj in enumerate(objects)}
+    return [obj for number, obj in enumerate(objects) if last[_identity(obj)] == number]
 
 
-def _identity(item: Any) -> tuple[Any, ...]:
-    """What tells an object from others; lists and what is no object are never the same."""
-    if not isinstance(item, dict) or not name_of(item):
-        return (id(item),)
-    return group_of(item), kind_of(item), effective_namespace(item), name_of(item)
+def _identity(obj: Object) -> tuple[Any, ...]:
+    """What tells an object from others; objects without a name are never the same."""
+    if not name_of(obj):
+        return (id(obj),)
+    return group_of(obj), kind_of(obj), effective_namespace(obj), name_of(obj)

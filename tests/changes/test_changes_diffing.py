@@ -63,6 +63,15 @@ def test_of_two_objects_of_one_name_the_later_counts() -> None:
     assert diff([vm()], [with_sockets(4), vm()]) == []
 
 
+def test_of_two_objects_of_one_name_in_lists_the_later_counts() -> None:
+    def listed(*items: Object) -> Object:
+        return {"apiVersion": "v1", "kind": "List", "items": list(items)}
+
+    assert diff([vm()], [listed(with_sockets(1), vm())]) == []
+    assert diff([vm()], [listed(with_sockets(1)), vm()]) == []
+    assert diff([vm()], [listed(vm()), listed(with_sockets(1)), vm()]) == []
+
+
 def test_each_side_has_its_own_release() -> None:
     config = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
     sides = [

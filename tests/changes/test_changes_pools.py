@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from diffing import Object, instancetype, vm
+from diffing import Object, instancetype, typed, vm
 
 import krm_fn
 from krm_fn.changes.schema import schema
@@ -194,3 +194,15 @@ def test_vms_of_a_pool_keep_their_firmware_since_1_8(release: str, keeps: bool) 
     found = one(pool(), pool(4), release)
     changed = {change["path"] for change in found["changes"] if "firmware" in change["path"]}
     assert changed == (set() if keeps else {"/spec/domain/firmware/serial", "/spec/domain/firmware/uuid"})
+
+
+def test_a_pool_without_metadata_is_compared() -> None:
+    base, head = ({key: value for key, value in pool(number).items() if key != "metadata"} for number in (2, 4))
+    assert one(base, head)["name"] == ""
+
+
+def test_a_size_that_is_no_amount_is_left_out() -> None:
+    right, wrong = instancetype(2), instancetype(4)
+    wrong["spec"]["memory"]["guest"] = {}
+    (found,) = records([typed(), right], [typed(), wrong], new=True)
+    assert found["guest"] == {"vcpus": {"old": 2, "new": 4}, "memory": {"old": "2Gi"}}

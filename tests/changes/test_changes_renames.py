@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import tracemalloc
 from typing import Any
 
 import jsonschema
@@ -12,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import krm_fn
+from krm_fn.base.bundle import Bundle
+from krm_fn.changes.renames import renames
 from krm_fn.changes.schema import schema
 
 PREVIOUS = "internal.config.kubernetes.io/previousNames"
@@ -95,6 +98,34 @@ def test_another_prefix_is_seen_through_the_common_former_name() -> None:
     before = named(vm(), "dev-web", annotations={PREVIOUS: "web"})
     after = named(sized(8, "web"), "prod-web", annotations={PREVIOUS: "web"})
     assert changes([before], [after]) == [("prod-web", "renamed", "dev-web")]
+
+
+def test_a_name_that_a_long_text_repeats_is_no_difference() -> None:
+    def script(name: str) -> str:
+        return f"echo {name}; " * 5_000
+
+    assert [each["name"] for each in answer([config_map("a", script("a"))], [config_map("b", script("b"))])["renames"]] == ["b"]
+
+
+@pytest.mark.parametrize(("old", "new"), [("1a", "1b"), ("ax", "bx")])
+def test_the_name_inside_of_another_word_is_no_mention_of_it(old: str, new: str) -> None:
+    assert answer([config_map("a", old)], [config_map("b", new)])["renames"] == []
+
+
+def test_objects_without_a_name_are_not_renamed() -> None:
+    assert changes([named(vm(), "")], [vm("web")]) == [("", "removed", ""), ("web", "added", "")]
+
+
+def test_the_work_for_many_objects_of_equal_content_grows_as_their_number_does() -> None:
+    def bytes_at_most(number: int) -> int:
+        sides = [Bundle([config_map(f"{prefix}cm-{each}", "a") for each in range(number)]) for prefix in ("", "prod-")]
+        tracemalloc.start()
+        assert len(renames(*sides)) == number
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert bytes_at_most(500) / bytes_at_most(100) < 8  # 25 if each is compared with each
 
 
 def test_a_vm_that_exists_beside_the_new_one_is_not_renamed() -> None:

@@ -5,7 +5,7 @@ upstream: pkg/virt-controller/watch/pool/pool.go
 
 from __future__ import annotations
 
-from krm_fn.base.objects import namespace_of
+from krm_fn.base.objects import name_of, namespace_of
 from krm_fn.base.paths import as_map, copy, get, put
 from krm_fn.kubevirt.holders import DATA_VOLUMES, POOLED, TEMPLATE
 from krm_fn.kubevirt.updates import power
@@ -34,7 +34,7 @@ def pooled(pool: Object) -> Object:
     vm = as_map(get(pool, POOLED))
     meta = as_map(vm.get("metadata"))
     kept = {key: meta[key] for key in ("labels", "annotations") if meta.get(key)}
-    named = {"name": pool["metadata"].get("name"), **({"namespace": namespace_of(pool)} if namespace_of(pool) else {})}
+    named = {"name": name_of(pool), **({"namespace": namespace_of(pool)} if namespace_of(pool) else {})}
     metadata = {**named, **kept}
     return {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": metadata, "spec": as_map(vm.get("spec"))}
 
