@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
+from zipfile import ZipFile
 
 import pytest
 from edited_files import SIZE, VM
@@ -22,6 +23,7 @@ from running import HOSTS, ROOT
 
 EXTENSION = ROOT / "editors" / "vscode"
 CODE_SERVER = HOSTS / "code-server" / "node_modules" / "code-server" / "out" / "node" / "entry.js"
+READY = HOSTS / "code-server" / "ready"  # written when all of it is installed
 SERVER = Path(sys.executable).with_name("kubevirt-render")
 VARIABLES = {**os.environ, "KUBEVIRT_RENDER": str(SERVER)}
 TEXTS = "return [...document.querySelectorAll(arguments[0])].map(each => each.textContent)"
@@ -53,6 +55,15 @@ def npm(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["npm", *words], cwd=folder, env=VARIABLES, capture_output=True, text=True, check=False, timeout=300)
 
 
+def packaged(folder: Path) -> Path:
+    """The package of the extension, made unless it is there."""
+    made = folder / "dist" / "kubevirt-render.vsix"
+    if not made.exists():
+        ran = npm(folder, "run", "package")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    return made
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -77,6 +88,17 @@ def test_the_extension_compiles_passes_its_own_tests_and_is_packaged(built: Path
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@needs_npm
+def test_the_package_has_the_licence_of_each_package_that_is_bundled(built: Path) -> None:
+    with ZipFile(packaged(built)) as vsix:
+        notices = vsix.read("extension/dist/ThirdPartyNotices.txt").decode().split("\n---\n\n")
+    assert all("Copyright (c) " in notice for notice in notices)
+    packages = json.loads((EXTENSION / "package-lock.json").read_text())["packages"]
+    bundled = {name.rpartition("node_modules/")[2]: each for name, each in packages.items() if name and not each.get("dev")}
+    named = [f"{name} {each['version']} ({each['license']})" for name, each in sorted(bundled.items())]
+    assert [notice.partition("\n")[0] for notice in notices] == named
+
+
 def test_the_settings_of_the_extension_are_those_of_the_docs() -> None:
     package = json.loads((EXTENSION / "package.json").read_text())
     settings = package["contributes"]["configuration"]["properties"]
@@ -89,10 +111,8 @@ def test_the_settings_of_the_extension_are_those_of_the_docs() -> None:
 def editor(built: Path, tmp_path: Path) -> Iterator[str]:
     """The address of VS Code with the extension."""
     pytest.importorskip("selenium", reason="selenium is not installed")
-    if not (CODE_SERVER.exists() and shutil.which("chromedriver")):
+    if not (READY.exists() and shutil.which("chromedriver")):
         pytest.skip("code-server and Chromium are missing; .ci/hosts fetches them")
-    if not (built / "dist" / "kubevirt-render.vsix").exists():
-        npm(built, "run", "package")
     (tmp_path / "user" / "User").mkdir(parents=True)
     settings = {"kubevirtRender.path": str(SERVER), "workbench.startupEditor": "none", "editor.hover.delay": 100}
     (tmp_path / "user" / "User" / "settings.json").write_text(json.dumps(settings))
@@ -106,15 +126,17 @@ def editor(built: Path, tmp_path: Path) -> Iterator[str]:
         f"{tmp_path}/c.yaml",
     ]
     program = ["node", str(CODE_SERVER), *places]
-    vsix = ["--install-extension", str(built / "dist" / "kubevirt-render.vsix")]
+    vsix = ["--install-extension", str(packaged(built))]
     subprocess.run([*program, *vsix], check=True, capture_output=True, timeout=120)
     quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
     with (tmp_path / "log").open("w") as log:
         ran = subprocess.Popen([*program, *quiet, "--bind-addr", f"127.0.0.1:{port}"], stdout=log, stderr=log)
-    wait_for(port)
-    yield f"http://127.0.0.1:{port}"
-    ran.terminate()
-    ran.wait(30)
+    try:
+        wait_for(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        ran.terminate()
+        ran.wait(30)
 
 
 @needs_npm
