@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.cli import options
+from krm_fn.cli.folders import exit_code
+from krm_fn.cli.units import is_one_bundle, of_repository, parts_of
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.repositories import building, config_files, sharing
-from krm_fn.repositories.clusters import Configs
+from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Options, Unit, judge_problem, read_unit, release_of, repairing
+from krm_fn.repositories.judging import Options, Unit, judge_problem, of_no_object, read_unit, release_of, repairing
 from krm_fn.repositories.rendering import strict
 from krm_fn.repositories.running import offers_of_all
+from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources.reading import NothingFoundError
-from krm_fn.sources.salvage import findings as about_lost
+from krm_fn.sources.salvage import passed_over, reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from krm_fn.base.external import External
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
-    from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
@@ -65,9 +67,9 @@ class Bundles(Value):
 def read_bundles(
     paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, flags: Mapping[str, Any], bar: Progress
 ) -> Bundles:
-    """The bundles of what the arguments name. Targets in folders that can't be built are reported on stderr and left out.
+    """The bundles of what the arguments name. What can't be built or read is reported on stderr and left out, as in `check`.
 
-    Raises: ConfigError, UsageError; InputError for what is named and can't be read or built.
+    Raises: ConfigError, UsageError; InputError for what is named and can't be opened or built.
     """
     folders = tuple(path for path in paths if os.path.isdir(path))  # noqa: PTH112
     configs = Configs(
@@ -79,26 +81,33 @@ def read_bundles(
     )
     with bar.at("Searching"):
         found = discover(folders, excludes=configs.excludes, follow=flags["follow_links"]) if folders else Discovery()
-    if not (found.targets or found.problems or found.excluded):
-        return Bundles(read=[_one(paths, kustomizations, config_file, flags, bar)])
-    rest = tuple(path for path in paths if path not in folders)
+    read: list[Read] = []
     left_out: list[UnitResult] = []
-    with bar.at("Building"):
-        read = _with_surroundings(list(_of_folders(found, configs, flags, left_out)), verbose=flags["verbose"])
-    report(results.ordered(finding for each in left_out for finding in each.findings), sys.stderr)
+    rest = paths
+    if not is_one_bundle(found, configs):
+        rest = tuple(path for path in paths if path not in folders)
+        with bar.at("Building"):
+            read = _with_surroundings(list(_of_folders(found, configs, flags, left_out)), verbose=flags["verbose"])
     if rest or kustomizations:
-        read.append(_one(rest, kustomizations, config_file, flags, bar))
-    if not (read or left_out):
+        read += _one(rest, kustomizations, config_file, flags, bar, left_out=left_out)
+    report(results.ordered(finding for each in left_out for finding in each.findings), sys.stderr)
+    if not (read or any(each.findings for each in left_out)):
         raise NothingFoundError(
             f"no Kubernetes object found in {', '.join(paths)}; expected YAML or JSON with apiVersion and kind"
         )
-    code = max((results.exit_code(each.findings, each.fail_on) for each in left_out), default=0)
-    return Bundles(read=read, exit_code=code)
+    return Bundles(read=read, exit_code=exit_code(left_out))
 
 
 def _one(
-    paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, flags: Mapping[str, Any], bar: Progress
-) -> Read:
+    paths: tuple[str, ...],
+    kustomizations: tuple[str, ...],
+    config_file: str | None,
+    flags: Mapping[str, Any],
+    bar: Progress,
+    *,
+    left_out: list[UnitResult],
+) -> Iterator[Read]:
+    """What is named as one bundle; nothing where no object in it can be read."""
     verbose = flags["verbose"]
     lost: list[Lost] = []
     found = options.read_sources(
@@ -109,41 +118,35 @@ def _one(
         follow_links=flags["follow_links"],
         unbuilt=False,
         repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
+        reports=True,
         watch=bar.watch,
     )
     near = (*paths, *kustomizations)
     own = config_files.config_file(near) if found.function_config is None and not flags["isolated"] else ""
     config = options.settings(found, config_file, flags, near=near, verbose=verbose)
-    _report(lost, config)
-    return Read(found=found, config=config, config_file=config_file or own or "")
+    left_out.append(_unread(found, lost, TargetSettings(config=config)))
+    if found.items:
+        yield Read(found=found, config=config, config_file=config_file or own or "")
 
 
-def _report(lost: Sequence[Lost], config: Config) -> None:
-    """Say which templates are not read. Raises: InputError for another document that can't be read."""
-    for each in lost:
-        if not each.is_template:
-            raise each.error
-    report(about_lost(lost, config.severity, release_of(config)), sys.stderr)
+def _unread(found: Sources, lost: Sequence[Lost], settings: TargetSettings) -> UnitResult:
+    """The findings about what is not read of a bundle. Raises: InputError for a document, if the config silences it."""
+    severity, release = settings.config.severity, release_of(settings.config)
+    return of_no_object([*reported(lost, severity, release), *passed_over(found.skipped, severity, release)], settings)
 
 
 def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any], left_out: list[UnitResult]) -> Iterator[Read]:
-    """Each target, then the files that no kustomization uses; what can't be built goes into `left_out`."""
+    """Each target, then the files that no kustomization uses; what can't be built or read goes into `left_out`."""
     using = building.builder()
     how = Options(using=using, timeout=flags["timeout"], follow=flags["follow_links"])
+    settings = Settings(configs, lambda config: config)
+    parts = parts_of(found, configs, settings, wanted=False)
     missing = building.missing(found.targets) if using is None else None
-    for problem in (*found.problems, *([missing] if missing else [])):
-        settings = configs.settings_for(os.path.dirname(problem.file) or os.curdir)  # noqa: PTH120
-        left_out.append(strict(judge_problem(Unit(settings=settings), problem)))
-    for target in () if missing else found.targets:
-        settings = configs.settings_for(target.folder or os.curdir)
-        yield from _read(Unit(settings=settings, name=target.name, target=target), how, left_out)
-    kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
-    groups: dict[tuple[str, str], tuple[TargetSettings, list[str]]] = {}
-    for file in found.files:
-        settings = configs.settings_for(os.path.dirname(file) or os.curdir)  # noqa: PTH120
-        groups.setdefault((settings.file, settings.cluster), (settings, []))[1].append(file)
-    for settings, files in groups.values():
-        yield from _read(Unit(settings=settings, files=tuple(files), kustomized=kustomized), how, left_out)
+    problems = (*found.problems, *([missing] if missing else []))
+    left_out += [strict(judge_problem(Unit(settings=settings(os.path.dirname(each.file))), each)) for each in problems]  # noqa: PTH120
+    left_out += of_repository(found, configs, settings)
+    for unit in (*([] if missing else parts.targets), *parts.files):
+        yield from _read(unit, how, left_out)
 
 
 def _with_surroundings(read: Sequence[Read], *, verbose: bool) -> list[Read]:
@@ -161,7 +164,7 @@ def _with_offered(read: Read, offered: sharing.Offered | None, *, verbose: bool)
 
 
 def _read(unit: Unit, how: Options, left_out: list[UnitResult]) -> Iterator[Read]:
-    """What a unit consists of; nothing where its files hold no object, or where it can't be built."""
+    """What a unit consists of; nothing where it can't be built, or where no object in its files can be read."""
     lost: list[Lost] = []
     try:
         found = read_unit(unit, how, lost, [])
@@ -171,7 +174,9 @@ def _read(unit: Unit, how: Options, left_out: list[UnitResult]) -> Iterator[Read
         left_out.append(strict(judge_problem(unit, found)))
         return
     settings = unit.settings
-    _report(lost, settings.config)
+    left_out.append(_unread(found, lost, settings))
+    if not found.items:
+        return
     yield Read(
         found=found,
         config=settings.config,

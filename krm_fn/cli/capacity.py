@@ -99,8 +99,8 @@ def capacity(
 
     The kustomizations in a folder are built, offline, and each of them is a bundle of its own.
 
-    The exit code is 0 also if KubeVirt refuses a VM. check reports why. It is 1 if a kustomization can't be built: stderr
-    says why, and the others are shown.
+    The exit code is 0 also if KubeVirt refuses a VM. check reports why. It is 1 if a kustomization can't be built or a
+    document can't be read: stderr says why, and the others are shown.
     """
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
     shapes, prices = sizing_files.read(nodes_file, nodes.read), sizing_files.read(prices_file, pricing.read)
@@ -110,9 +110,10 @@ def capacity(
         return 0
     given = bundles.read_bundles(paths, kustomizations, config_file, flags, bar)
     read = given.read
+    if not read and (matrix or given.exit_code):
+        return given.exit_code  # all of it is left out
     if matrix:
-        if read:
-            _show_matrix(*_only(read), output)
+        _show_matrix(*_only(read), output)
         return given.exit_code
     with bar.at("Sizing"):
         parts = [_part(each, prices, running=running) for each in read]

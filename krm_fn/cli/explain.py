@@ -60,7 +60,8 @@ def explain(
     a field. FIELD is a path, its last part, or a pattern such as '*.cpu.*'. If FIELD is unset, the output says what would
     set it. Values that only the VM itself sets are shown with FIELD or --all.
 
-    The exit code is 1 if a kustomization can't be built: stderr says why, and the VMs of the others are explained.
+    The exit code is 1 if a kustomization can't be built or a document can't be read: stderr says why, and the VMs of the
+    others are explained.
     """
     files, vm, field = _parted(paths, kustomizations)
     bar = progress.shown(quiet=flags["verbose"])

@@ -19,11 +19,11 @@ from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError
-from krm_fn.sources.salvage import passed_over
+from krm_fn.sources.salvage import UNREADABLE_DOCUMENT, passed_over
 from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from krm_fn.repositories.judging import Options
     from krm_fn.repositories.rendering import Write
     from krm_fn.repositories.types import Problem
-
-# Fails the run at any severity.
-UNREADABLE = "unreadable-document"
 
 
 class Search:
@@ -137,10 +134,10 @@ def combined_findings(done: Sequence[RenderedUnit]) -> list[Finding]:
     return list(results.ordered(merging.merged(found)))
 
 
-def exit_code(done: Iterable[RenderedUnit]) -> int:
+def exit_code(done: Collection[UnitResult]) -> int:
     """1 where a finding fails the run by the config of its unit, and where a document can't be read."""
-    unreadable = any(finding.rule == UNREADABLE for each in done for finding in each.result.findings)
-    return 1 if unreadable else max((results.exit_code(each.result.findings, each.result.fail_on) for each in done), default=0)
+    unreadable = any(finding.rule == UNREADABLE_DOCUMENT for each in done for finding in each.findings)
+    return 1 if unreadable else max((results.exit_code(each.findings, each.fail_on) for each in done), default=0)
 
 
 def note_all(search: Search, done: Iterable[RenderedUnit]) -> None:

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import completion, folders, inplace, inplace_folders, options, outputs, progress, render_repository
+from krm_fn.cli import completion, inplace, inplace_folders, options, outputs, progress, render_repository
 from krm_fn.cli import output_dir as output_dirs
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.folder_options import folder_options
@@ -27,8 +27,7 @@ from krm_fn.repositories.judging import repairing
 from krm_fn.repositories.rendering import with_variants
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
-from krm_fn.sources.salvage import findings as about_lost
-from krm_fn.sources.salvage import left_alone, passed_over
+from krm_fn.sources.salvage import UNREADABLE_DOCUMENT, left_alone, passed_over, reported
 
 if TYPE_CHECKING:
     from typing import Any
@@ -139,11 +138,12 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
     skipped = passed_over(found.skipped, config.severity, outcome.release)
     if verbose:
         options.note(f"the target release is KubeVirt {outcome.release}")
-    unread = list(about_lost(lost, config.severity, outcome.release))
+    unread = reported(lost, config.severity, outcome.release)
+    unreadable = any(each.rule == UNREADABLE_DOCUMENT for each in unread)
     outcome = outcome.but(findings=results.ordered([*skipped, *with_variants(outcome.findings, found, config)]))
     report(results.ordered([*unread, *Places(found, lost, policies=config.policies).located(outcome.findings)]), sys.stderr)
     outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
-    code = 1 if any(each.rule == folders.UNREADABLE for each in unread) else results.exit_code(outcome.findings, config.fail_on)
+    code = 1 if unreadable else results.exit_code(outcome.findings, config.fail_on)
     if in_place and not force:
         changed = inplace_folders.changed_objects([inplace_folders.Rendered(found, outcome)])
         inplace_folders.refuse_patched(changed, paths, follow=flags["follow_links"])

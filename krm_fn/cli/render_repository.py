@@ -29,7 +29,7 @@ def to_stdout(search: Search, how: Options, bar: Progress, output: str) -> int:
     """Render all that was named and print it in the format `output`; nothing where a finding fails the run."""
     combined = COMBINED[output]
     done = _rendered(search, how, combined.write, bar)
-    code = folders.exit_code(done)
+    code = folders.exit_code([each.result for each in done])
     if not code or output in WITH_RESULTS:
         parts = [Part(unit.result.name, unit.written) for unit in done if unit.written is not None]
         if output == "patch" and (left_out := sum(part.written.left_out for part in parts)):
@@ -47,7 +47,7 @@ def to_folder(search: Search, how: Options, bar: Progress, folder: str) -> int:
     """
     out = OutputDir(folder)
     done = _rendered(search, how, pieces, bar)
-    if code := folders.exit_code([each for each in done if each.result.built]):
+    if code := folders.exit_code([each.result for each in done if each.result.built]):
         options.note(f"{file_name(folder)}: nothing is written, because of the findings above")
         return code
     top = _top(search.request)
@@ -61,7 +61,7 @@ def to_folder(search: Search, how: Options, bar: Progress, folder: str) -> int:
         options.note(f"{file_name(file)}: written")
     for file in changes.removed:
         options.note(f"{file_name(file)}: removed")
-    return folders.exit_code(done)
+    return folders.exit_code([each.result for each in done])
 
 
 def _rendered(search: Search, how: Options, write: Write, bar: Progress) -> Sequence[RenderedUnit]:

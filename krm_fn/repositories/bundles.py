@@ -13,7 +13,7 @@ from krm_fn.repositories.rendering import strict
 from krm_fn.repositories.running import name, offers_of_all
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.reading import NothingFoundError
-from krm_fn.sources.salvage import findings
+from krm_fn.sources.salvage import reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,17 +78,14 @@ def _read(numbered: Numbered, options: Options) -> UnitObjects:
     config = unit.settings.config
     if isinstance(found, Problem):
         return UnitObjects(findings=strict(judging.judge_problem(unit, found)).findings, is_whole=False)
-    about_lost = tuple(findings(lost, config.severity, judging.release_of(config)))
-    unreadable = [each for each in lost if not each.is_template]
-    if unreadable and not about_lost:
-        raise unreadable[0].error
+    about_lost = reported(lost, config.severity, judging.release_of(config))
     return UnitObjects(
         items=found.items,
         offers=sharing.offers(found.items, _called(unit), found.places),
         reach=sharing.reach(found.items, b"\n".join(source.data for source in found.sources)),
-        findings=about_lost,
+        findings=tuple(about_lost),
         notes=tuple(notes),
-        is_whole=not unreadable,
+        is_whole=all(each.is_template for each in lost),
     )
 
 

@@ -27,7 +27,7 @@ from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError, Sources
-from krm_fn.sources.salvage import Doubts, findings, passed_over, salvage
+from krm_fn.sources.salvage import Doubts, passed_over, reported, salvage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"
-# The rule about templates, which are no mistake.
-TEMPLATES = "unrendered-template"
 
 
 class Subject(Value):
@@ -309,10 +307,7 @@ def judge_sources(
 
 
 def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> UnitResult:
-    of_input = list(findings(lost, config.severity, outcome.release))
-    wrong = [each for each in lost if not each.is_template]
-    if wrong and all(finding.rule == TEMPLATES for finding in of_input):
-        raise wrong[0].error
+    of_input = reported(lost, config.severity, outcome.release)
     of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)

@@ -22,7 +22,7 @@ from krm_fn.repositories.running import is_offered, name, offers_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError
-from krm_fn.sources.salvage import findings
+from krm_fn.sources.salvage import reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -165,10 +165,7 @@ def _findings(unit: Unit, found: Sources, outcome: Outcome, lost: Sequence[Lost]
     located = places.located(outcome.findings)
     if unit.target:
         located = Homes(unit.target, found, places).of(located)
-    about_lost = list(findings(lost, unit.settings.config.severity, outcome.release))
-    if lost and not about_lost:
-        raise lost[0].error
-    return results.ordered([*about_lost, *located])
+    return results.ordered([*reported(lost, unit.settings.config.severity, outcome.release), *located])
 
 
 def strict(result: UnitResult) -> UnitResult:

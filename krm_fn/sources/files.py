@@ -176,6 +176,13 @@ def repository(folder: str) -> str:
     return str(_git_root(here) or here)
 
 
+def in_repository(file: str) -> str:
+    """The path of a file from the root of its git tree on, wherever that tree is; the path as it is given if there is none."""
+    whole = os.path.abspath(file)  # noqa: PTH100  links stay what they are
+    root = _git_root(Path(whole).parent)
+    return os.path.relpath(whole, root) if root else file
+
+
 def leads_out(file: str) -> bool:
     """True if a file in a git tree is a link to a file outside of it. Devices and pipes do not count."""
     special = os.path.exists(file) and not os.path.isfile(file)  # noqa: PTH110, PTH113

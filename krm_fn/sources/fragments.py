@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
 from krm_fn.base.objects import group_of, kind_of, name_of, ref_of, text
-from krm_fn.base.paths import get
+from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET as MISSING
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts, Part
+from krm_fn.sources.files import in_repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,12 +43,14 @@ OF_VALUES = frozenset(
         "wrong-type",
     )
 )
-# Rules about what every object of a kind has. A run strategy is forgotten more often than left to another file.
-DUPLICATE, DIRECTIVE = "duplicate-object", "$"
+DUPLICATE = "duplicate-object"
 # The directives of strategic merge patches. Those that end in a slash have the name of a field behind it.
 DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
+DIRECTIVE = "$"  # instead of a rule, where a path leads to a directive
+# Rules about what every object of a kind has. A run strategy is forgotten more often than left to another file.
 OF_STRUCTURE = frozenset(("invalid-name", "missing-field", "missing-template", DIRECTIVE))
 NAME = ("metadata", "name")
+OF_OBJECT = 2  # the length of the paths of what makes an object what it is: its name, `spec.template`
 
 
 class Fragments(Value):
@@ -64,8 +67,10 @@ class Fragments(Value):
             return True
         if (finding.item, finding.inside) not in self.lacks:
             return False
-        own = get(self.items[finding.item], (*finding.inside, *finding.path))
-        return finding.rule not in OF_VALUES or own is None or is_directive(finding.path)
+        obj = get(self.items[finding.item], finding.inside)
+        if _is_of_entry(obj, finding):
+            return False
+        return finding.rule not in OF_VALUES or get(obj, finding.path) is None or is_directive(finding.path)
 
     def findings(self, found: Sources, severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
         """One finding for each file that has parts."""
@@ -87,14 +92,16 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
     """The objects in files of folders that lack what an object of their kind has, and that something else shows to be parts.
 
     The kustomization of the folder does not use the file; the path of the file has a word such as `patches`; a complete object
-    has the same name; or it has no name either, so that nobody can create it. An object with a directive of patches, such as
-    `$patch`, is a part in any case.
+    has the same name; or it has no name either, so that nobody can create it. The last two count only for an object without
+    what makes it one, such as `spec.template`. An object with a directive of patches, such as `$patch`, is a part in any case.
+    What the entry of a list lacks shows nothing: a patch has entries as a whole.
     """
     items, places = found.items, found.places
     lacks: dict[Key, dict[Path, str]] = {}
     for each in findings:
         if each.item >= 0 and each.severity == "error" and each.path and found.is_found(places[each.item][0]):
-            absent = get(items[each.item], (*each.inside, *each.path), MISSING) is MISSING
+            obj = get(items[each.item], each.inside)
+            absent = get(obj, each.path, MISSING) is MISSING and not _is_of_entry(obj, each)
             if absent or is_directive(each.path):
                 lacks.setdefault((each.item, each.inside), {})[each.path] = each.rule if absent else DIRECTIVE
     lacks = {key: paths for key, paths in lacks.items() if not OF_STRUCTURE.isdisjoint(paths.values())}
@@ -104,12 +111,10 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
 
     def is_part(key: Key) -> bool:
         obj, file = get(items[key[0]], key[1]), places[key[0]][0]
-        if DIRECTIVE in lacks[key].values() or PATH_OF_PARTS.search(file):
+        if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or PATH_OF_PARTS.search(in_repository(file)):
             return True
-        if NAME in lacks[key]:
-            return len(lacks[key]) > 1
-        of_object = any(len(path) <= len(NAME) and rule in OF_STRUCTURE for path, rule in lacks[key].items())
-        return found.is_left_out(file) or (of_object and _identity(obj) in whole)
+        of_object = {path for path, rule in lacks[key].items() if rule in OF_STRUCTURE and len(path) <= OF_OBJECT}
+        return len(of_object) > 1 if NAME in of_object else bool(of_object) and _identity(obj) in whole
 
     return Fragments(items=items, lacks={key: tuple(lacks[key]) for key in sorted(lacks) if is_part(key)})
 
@@ -118,6 +123,14 @@ def is_directive(path: Path) -> bool:
     """True for the path of a directive. A label or an annotation may have any other key that starts with `$`, and be wrong."""
     key = text(*path[-1:])
     return any(key.startswith(each) if each.endswith("/") else key == each for each in DIRECTIVES)
+
+
+def _is_of_entry(obj: Object, finding: Finding) -> bool:
+    """True for what an entry of a list lacks. An entry that has a directive lacks nothing."""
+    steps = [number for number, step in enumerate(finding.path) if isinstance(step, int)]
+    if finding.rule != "missing-field" or not steps:
+        return False
+    return not any(is_directive((key,)) for key in as_map(get(obj, finding.path[: steps[-1] + 1])))
 
 
 def _identity(obj: Object) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MARK = b"---"
 OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
+UNREADABLE_DOCUMENT = "unreadable-document"
 WORD = re.compile(rb"[A-Za-z0-9._-]+")
 # Rules about objects that are missing or unused. An unreadable document may contain the object or the reference.
 UNCERTAIN = frozenset(
@@ -111,6 +112,19 @@ def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release
         yield from _findings_at(error, InputFacts(errors=(error,), release=release), severity)
     for error in _with_one_template(templates):
         yield from _findings_at(error, InputFacts(templates=(error,), release=release), severity)
+
+
+def reported(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> list[Finding]:
+    """The findings about unreadable documents, for callers that must not miss an object.
+
+    Raises: InputError for the first document that is no template, if no finding about such documents is left.
+    """
+    lost = list(lost)
+    found = list(findings(lost, severity, release))
+    wrong = [each.error for each in lost if not each.is_template]
+    if wrong and all(finding.rule != UNREADABLE_DOCUMENT for finding in found):
+        raise wrong[0]
+    return found
 
 
 def _findings_at(error: InputError, facts: InputFacts, severity: Mapping[str, str]) -> Iterator[Finding]:

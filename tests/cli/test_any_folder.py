@@ -50,14 +50,43 @@ def test_a_template_beside_machines_stays_as_it_is(tmp_path, command):
 
 
 @pytest.mark.parametrize("command", ["capacity", "explain"])
-def test_other_commands_get_past_templates_too_and_no_further(tmp_path, command):
+def test_other_commands_get_past_templates_and_unreadable_documents_too(tmp_path, command):
     root = tree(tmp_path, ANY_FOLDER)
     (root / "chart" / "Chart.yaml").unlink()
     code, out, err = run(command, ".", cwd=root)
     assert (code, "web" in out, TEMPLATE in err) == (0, True, True)
-    tree(root, {"broken.yaml": VM + "  - a\n"})
+    tree(root, {"broken.yaml": VM + "  - a\n---\n" + VM.replace("web", "db"), "worse.yaml": VM + "  - a\n"})
     code, out, err = run(command, ".", cwd=root)
-    assert (code, out, err.startswith("kubevirt-render: error: broken.yaml:")) == (1, "", True)
+    assert (code, "web" in out, "db" in out) == (1, True, True)
+    assert [line.split(":")[2] for line in err.splitlines() if " error: " in line] == [" broken.yaml", " worse.yaml"]
+    assert run(command, "worse.yaml", cwd=root)[:2] == (1, "")
+
+
+@pytest.mark.parametrize("words", ["capacity .", "explain .", "render .", "render vm.yaml broken.yaml"])
+def test_what_is_left_out_can_not_be_silenced(tmp_path, words):
+    root = tree(tmp_path, {"vm.yaml": VM, "broken.yaml": VM + "  - a\n", "template.yaml": "kind: {{ kind }}\n"})
+    code, out, err = run(*words.split(), "--severity", "unreadable-document=off", cwd=root)
+    assert (code, out) == (1, "")
+    assert "error: broken.yaml:" in err
+
+
+@pytest.mark.parametrize("command", ["capacity", "explain", "render"])
+def test_templates_can_be_silenced(tmp_path, command):
+    root = tree(tmp_path, {"vm.yaml": VM, "template.yaml": "kind: {{ kind }}\n"})
+    code, out, err = run(command, ".", "--severity", "unrendered-template=off", cwd=root)
+    assert (code, "web" in out, err) == (0, True, "")
+
+
+@pytest.mark.parametrize("command", ["capacity", "explain"])
+def test_a_link_that_is_not_followed_is_reported(tmp_path, command):
+    root = tree(tmp_path, {"in/vm.yaml": VM, "out/vm.yaml": VM.replace("web", "db")}) / "in"
+    (root / "db.yaml").symlink_to("../out/vm.yaml")
+    code, out, err = run(command, ".", cwd=root)
+    assert (code, "db" in out, err.startswith("kubevirt-render: warning: db.yaml: this link points outside")) == (
+        0,
+        False,
+        True,
+    )
 
 
 def test_an_unreadable_document_beside_machines_is_one_finding_and_nothing_is_printed(tmp_path):

@@ -16,8 +16,11 @@ spec: {{runStrategy: Always, template: {{spec: {{domain: {{devices: {{{device}}}
 """
 
 
-def rules(tmp_path, text):
-    _, out, _ = check(".", "-o", "json", cwd=tree(tmp_path, {"vm.yaml": text}))
+PATCH = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Halted}\n"
+
+
+def rules(tmp_path, text, file="vm.yaml", path="."):
+    _, out, _ = check(path, "-o", "json", cwd=tree(tmp_path, {file: text}))
     return [each["tags"]["rule"] for each in json.loads(out)["results"]]
 
 
@@ -30,3 +33,25 @@ def test_a_directive_shows_a_patch(tmp_path, directive):
 def test_another_key_with_a_dollar_is_a_mistake(tmp_path, key):
     assert "unused-patch" not in rules(tmp_path, VM.format(label=f'"{key}"', device=""))
     assert rules(tmp_path, VM.format(label="tier", device=f'"{key}": x')) == ["unknown-field"]
+
+
+def test_what_an_entry_of_a_list_lacks_is_a_mistake_in_a_patch_too(tmp_path):
+    assert rules(tmp_path, VM.format(label="tier", device="disks: [{disk: {}}]"), file="overlays/vm.yaml") == ["missing-field"]
+    patch = PATCH.replace("{runStrategy: Halted}", "{template: {spec: {volumes: [{containerDisk: {image: a}}]}}}")
+    assert rules(tmp_path, patch, file="overlays/vm.yaml") == ["missing-field", "unused-patch"]
+
+
+def test_an_entry_with_a_directive_lacks_nothing(tmp_path):
+    assert rules(tmp_path, VM.format(label="tier", device="disks: [{$patch: replace}, {name: a}]")) == ["unused-patch"]
+
+
+def test_a_machine_without_a_name_whose_template_is_there_is_no_patch(tmp_path):
+    machine = VM.format(label="tier", device="").replace("name: web, ", "").replace("devices: {}", "")
+    assert rules(tmp_path, machine) == ["invalid-name", "missing-field"]
+
+
+@pytest.mark.parametrize("path", [".", "ABSOLUTE"])
+def test_where_a_git_tree_is_shows_nothing_of_its_files(tmp_path, path):
+    root = tmp_path / "patches"
+    (root / ".git").mkdir(parents=True)
+    assert rules(root, PATCH, path=str(root) if path == "ABSOLUTE" else path) == ["missing-field"]

@@ -2,11 +2,12 @@
 
 What it finds: an object in a folder that lacks what every object of its kind has, such as `spec.template` of a VirtualMachine,
 and that is probably a patch. One of these signs is enough: the kustomization of its folder does not use its file; the path of
-the file has a word such as `patch`, `patches` or `overlays`; the object has a directive such as `$patch: delete`; a complete
-object has the same name; or the object has no name. There is one finding for each file.
+the file in its repository has a word such as `patch`, `patches` or `overlays`; the object has a directive such as
+`$patch: delete`; or, if it has no `spec.template`, a complete object has the same name, or it has no name. There is one finding
+for each file.
 
-Why it matters: the object is not checked as a whole. Only the values that it has are compared with the API. A patch that no
-kustomization names has no effect, unless another tool applies it.
+Why it matters: the object is not checked as a whole. Only the values that it has are compared with the API, and the entries of
+its lists, which have to be complete. A patch that no kustomization names has no effect, unless another tool applies it.
 
 Fix: list the file under `patches` of a kustomization, or exclude it. If it is meant as an object, add the missing fields. A
 file that is named on the command line is checked as a whole object.
