@@ -6,7 +6,7 @@ import json
 from html.parser import HTMLParser
 from typing import Any
 
-WORDS = ("kind", "namespace", "target", "cluster", "file", "error", "instancetype", "preference")
+WORDS = ("kind", "namespace", "target", "cluster", "file", "error", "instancetype", "preference", "template")
 
 
 class Page(HTMLParser):

@@ -99,7 +99,7 @@ class Bundle:
         units: Sequence[frozenset[str]] = (),
         own: int = -1,
     ) -> None:
-        self._own = own if own >= 0 else len(items)
+        self.own = own if own >= 0 else len(items)
         self._items, self._places, self._units = items, places, units
         self._place: dict[int, tuple[str, int]] = {}
         self.entries: Sequence[Entry] = tuple(entries(items))
@@ -128,7 +128,7 @@ class Bundle:
 
     def is_context(self, item: int) -> bool:
         """True for an item that does not belong to the bundle itself."""
-        return item >= self._own
+        return item >= self.own
 
     def units(self, item: int) -> frozenset[str]:
         """What applies an item to a cluster; empty if that is not known."""

@@ -14,10 +14,11 @@ from krm_fn.cli.folders import exit_code
 from krm_fn.cli.units import is_one_bundle, of_repository, parts_of
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.repositories import building, config_files, sharing
+from krm_fn.repositories import building, sharing
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Options, Unit, judge_problem, of_no_object, read_unit, release_of, repairing
+from krm_fn.repositories.material import material_of
 from krm_fn.repositories.rendering import strict
 from krm_fn.repositories.running import offers_of_all
 from krm_fn.repositories.settings import Settings
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.judging import UnitResult
+    from krm_fn.repositories.material import Material
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Sources
@@ -55,6 +57,12 @@ class Read(Value):
     cluster: str = ""
     external: tuple[External, ...] = ()
     beside: Surroundings = NO_SURROUNDINGS
+
+    @property
+    def material(self) -> Material:
+        """The bundle as a unit of a run."""
+        settings = TargetSettings(config=self.config, cluster=self.cluster, file=self.config_file)
+        return material_of(self.found, settings, self.beside, self.built)
 
 
 class Bundles(Value):
@@ -122,11 +130,10 @@ def _one(
         watch=bar.watch,
     )
     near = (*paths, *kustomizations)
-    own = config_files.config_file(near) if found.function_config is None and not flags["isolated"] else ""
     config = options.settings(found, config_file, flags, near=near, verbose=verbose)
     left_out.append(_unread(found, lost, TargetSettings(config=config)))
     if found.items:
-        yield Read(found=found, config=config, config_file=config_file or own or "")
+        yield Read(found=found, config=config, config_file=options.config_file_of(found, config_file, flags, near))
 
 
 def _unread(found: Sources, lost: Sequence[Lost], settings: TargetSettings) -> UnitResult:

@@ -16,11 +16,11 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
-from krm_fn.cli.explained import explained, machines
-from krm_fn.cli.explained_homes import with_homes
 from krm_fn.explaining.selection import GLOB, selected, unset
 from krm_fn.explaining.unset import Schema
 from krm_fn.kubevirt.configuration import release_of
+from krm_fn.repositories.explained import explained, machines
+from krm_fn.repositories.explained_places import with_places
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.bundle import Entry
-    from krm_fn.cli.explained import Explained
+    from krm_fn.base.objects import Object
+    from krm_fn.repositories.explained import Explained
 
 
 @click.command()
@@ -66,11 +67,11 @@ def explain(
     files, vm, field = _parted(paths, kustomizations)
     bar = progress.shown(quiet=flags["verbose"])
     given = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
-    read = given.read
-    names = [_key(entry) for each in read for entry in machines(each)]
-    vms: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
+    read = [each.material for each in given.read]
+    names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
+    likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
     if vm and not field and "/" not in vm and vm not in _all_words(names):
-        vm, field, vms = "", vm, _all_words(names)
+        vm, field, likely = "", vm, _all_words(names)
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
     if not (found or vm) and given.exit_code:
@@ -80,13 +81,14 @@ def explain(
     if field:
         found = [_with_fields(each, field) for each in found]
         if not any(each.record.get(key) for each in found for key in ("fields", "unset", "error")):
-            raise UsageError(_no_field(field, found[0], vms))
+            raise UsageError(_no_field(field, found[0], likely))
     layout = explanations.Layout(
         color=is_colored(),
         width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
-    write_out(explanations.FORMATS[output]({"vms": with_homes(found, read)}, layout).encode(errors="replace"))
+    vms = [_with_target(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
+    write_out(explanations.FORMATS[output]({"vms": vms}, layout).encode(errors="replace"))
     return given.exit_code
 
 
@@ -114,13 +116,19 @@ def _is_wanted(entry: Entry, vm: str) -> bool:
     return not vm or vm in _words(_key(entry))
 
 
+def _with_target(record: Object, of: Explained) -> Object:
+    target = of.material.target
+    return {**record, "target": target.name} if target and target.name else record
+
+
 def _with_fields(each: Explained, field: str) -> Explained:
     """The record with the fields that a path, its last part or a pattern names, or else with what would set them."""
     chosen = selected(each.record, field)
     if chosen.get("fields") or "error" in chosen:
         return each.but(record=chosen)
-    release = release_of(Bundle(each.read.found.items), each.read.config)
-    found = unset(chosen, each.obj, field, release, folds=each.read.config.presets == "fold")
+    config = each.material.settings.config
+    release = release_of(Bundle(each.material.found.items), config)
+    found = unset(chosen, each.entry.obj, field, release, folds=config.presets == "fold")
     return each.but(record={**chosen, **({"unset": found} if found else {})})
 
 
@@ -141,9 +149,9 @@ def _no_field(field: str, of: Explained, vms: tuple[str, ...]) -> str:
     """What to say of a field that no object has, and that the API does not have. `vms` are names that may be meant instead."""
     if not GLOB.isdisjoint(field):
         return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
-    release = release_of(Bundle(of.read.found.items), of.read.config)
-    likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.obj, release).names())))
+    release = release_of(Bundle(of.material.found.items), of.material.settings.config)
+    likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.entry.obj, release).names())))
     likely = meant(field, vms) or likely
     hint = f"did you mean {likely}" if likely else "--all shows the values that it has"
     nor = f", and no VM has this name; {hint}" if vms else f"; {hint}"
-    return f"{kind_of(of.obj)} has no field {field} in KubeVirt {release}{nor}"
+    return f"{kind_of(of.entry.obj)} has no field {field} in KubeVirt {release}{nor}"

@@ -238,9 +238,7 @@ def settings(
     `near` are the paths whose repository is meant. In isolation only `--config` and the flags count.
     Raises: ConfigError, InputError, UsageError.
     """
-    file, isolated = config_file, flags["isolated"]
-    if file is None and found.function_config is None and not isolated:
-        file = config_files.config_file(near)
+    file, isolated = config_file_of(found, config_file, flags, near), flags["isolated"]
     if file and verbose:
         note(f"the config is {file_name(file)}")
     if found.powerless and not isolated:
@@ -248,6 +246,13 @@ def settings(
     base = _of_repository(config_file, near) if file else Config() if isolated else barred(_of_sources(found))
     base = barred(base) if flags.get(UNTRUSTED) else base
     return with_flags(base, flags)
+
+
+def config_file_of(found: Sources, config_file: str | None, flags: Mapping[str, Any], near: Sequence[str]) -> str:
+    """The file of the config that counts: `--config`, else the repository's; "" for none, or if a ResourceList has it."""
+    if config_file is None and found.function_config is None and not flags["isolated"]:
+        return config_files.config_file(near) or ""
+    return config_file or ""
 
 
 def barred(given: Config) -> Config:

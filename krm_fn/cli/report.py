@@ -28,6 +28,7 @@ from krm_fn.reporting.describing import Part, describe
 from krm_fn.reporting.input import Change as Changed
 from krm_fn.reporting.input import Report, Unit
 from krm_fn.repositories.judging import Options
+from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,7 +104,7 @@ def report(
     )
     changes = _changes(request, bar) if before else {}
     with bar.at("Writing"):
-        text = page(_report((*paths, *kustomizations), described, checked).but(**changes))
+        text = page(_report(tuple(map(_named, (*paths, *kustomizations))), described, checked).but(**changes))
     output_files.write([(target, text)])
 
 
@@ -120,6 +121,14 @@ def _page_writer() -> Callable[[Report], str]:
 
 def _checking(config: Config) -> Config:
     return config.but(mode="validate")
+
+
+def _named(path: str) -> str:
+    """A path as a title: a folder that is called `.` or `..` has a name."""
+    if path == STDIN:
+        return "standard input"
+    is_dots = os.path.basename(os.path.normpath(path)) in (os.curdir, os.pardir)  # noqa: PTH119
+    return (is_dots and os.path.basename(os.path.abspath(path))) or path  # noqa: PTH100, PTH119
 
 
 def _report(paths: tuple[str, ...], described: tuple[Unit, ...], checked: Checked) -> Report:

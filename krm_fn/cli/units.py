@@ -11,7 +11,7 @@ from krm_fn.base.value import Value
 from krm_fn.cli import executors, options
 from krm_fn.repositories import building, charts, clusters
 from krm_fn.repositories.cache import Cache
-from krm_fn.repositories.clusters import Configs
+from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, of_no_object, release_of, repairing
 from krm_fn.repositories.running import judge_all
@@ -135,11 +135,12 @@ def of_one_bundle(
         reports=True,
         watch=bar.watch,
     )
-    config = options.settings(
-        found, request.config_file, request.flags, near=(*paths, *kustomizations), verbose=request.flags["verbose"]
-    )
+    near = (*paths, *kustomizations)
+    config = options.settings(found, request.config_file, request.flags, near=near, verbose=request.flags["verbose"])
+    file = options.config_file_of(found, request.config_file, request.flags, near)
+    settings = TargetSettings(config=request.checking(config), file=file)
     with bar.at("Checking"):
-        result = judge_sources(found, lost, request.checking(config), how, before=request.before.get(ONE))
+        result = judge_sources(found, lost, settings, how, before=request.before.get(ONE))
     if request.flags["verbose"]:
         for text in result.notes:
             options.note(text)

@@ -72,6 +72,16 @@ def template_of(entry: Entry) -> Template:
     return Template(entry, tuple(found), parameters.open)
 
 
+def parameter_of(template: Template, value: Any) -> Path | None:
+    """The place, in the template, of the default value of the parameter that is the whole of a value; None if there is none."""
+    found = (WHOLE.fullmatch(value) or IN_TEXT.fullmatch(value)) if isinstance(value, str) else None
+    if found is None:
+        return None
+    at = KINDS[group_of(template.entry.obj), kind_of(template.entry.obj)].parameters
+    declared = enumerate(map(as_map, as_list(get(template.entry.obj, at))))
+    return next(((*at, number, "value") for number, each in declared if each.get("name") == found[1] and "value" in each), None)
+
+
 def _objects(entry: Entry, kind: Kind) -> Iterator[tuple[Path, Object]]:
     """The objects as they are written, with their paths."""
     written = get(entry.obj, kind.objects)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import RenderError
 from krm_fn.base.objects import name_of
-from krm_fn.base.paths import dotted, get, steps
+from krm_fn.base.paths import dotted, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
-from krm_fn.explaining.answers import records
-from krm_fn.findings.finding import Finding
 from krm_fn.lsp import sizes
 from krm_fn.lsp.markdown import code, plain
-from krm_fn.repositories.homes import Homes
-from krm_fn.sources.places import Places
+from krm_fn.repositories.clusters import TargetSettings
+from krm_fn.repositories.explained import explained as of_unit
+from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.material import material_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,16 +45,15 @@ def explained(found: Sources, config: Config, key: Key, file: str, target: Targe
 
     Places of sources have the line at which they are written.
     """
-    bundle = Bundle(found.items, found.places)
-    entry = _entry(bundle, key, file)
+    entry = _entry(Bundle(found.items, found.places), key, file)
     if entry is None:
         return Explained()
+    material = material_of(found, TargetSettings(config=config), target=target)
     try:
-        record: Object = next(records(bundle, config, wanted=lambda each: each is entry), {})
+        record = next(iter(with_places(list(of_unit(material, lambda each: each.obj is entry.obj)), [material])), {})
     except RenderError:
         return Explained()
-    place = _Places(found, target)
-    return Explained(obj=entry.obj, fields={field["path"]: place.of_field(field) for field in record.get("fields", ())})
+    return Explained(obj=entry.obj, fields={field["path"]: field for field in record.get("fields", ())})
 
 
 def _entry(bundle: Bundle, key: Key, file: str) -> Entry | None:
@@ -128,29 +127,3 @@ def _source(source: Object) -> str:
         at = f"{source['file']}:{source['line']}"
         words.append(f"({code(at)})")
     return " ".join(words)
-
-
-class _Places:
-    """Finds where fields that give values are written."""
-
-    def __init__(self, found: Sources, target: Target | None) -> None:
-        self._found, self._places = found, Places(found)
-        self._homes = Homes(target, found, self._places) if target else None
-
-    def of_field(self, field: Object) -> Object:
-        """The record of a value, with the places of its sources."""
-        lists: Object = {key: [self._of(each) for each in field[key]] for key in ("beside", "lost") if key in field}
-        return {**field, "source": self._of(field["source"]), **lists}
-
-    def _of(self, source: Object) -> Object:
-        item = source.get("item", -1)
-        if not (0 <= item < len(self._found.items) and source.get("field")):
-            return source
-        file, index = self._found.places[item]
-        path = steps(source["field"])
-        (spot,) = self._places.located(
-            [Finding(rule="", severity="info", message="", path=path, item=item, file=file, index=index)]
-        )
-        if self._homes:
-            (spot,) = self._homes.of([spot])
-        return {**source, "file": spot.file, "line": spot.line}

@@ -98,6 +98,8 @@ def _changes(report: Report, machines: Sequence[Object]) -> Iterator[Object]:
     described = ((unit, each) for unit in report.units for each in unit.part.machines)
     places: dict[tuple[str, ...], int] = {}
     for number, (unit, vm) in enumerate(described):
+        if vm.template:  # the cluster has nothing of it that could change
+            continue
         where = unit.target or os.path.dirname(vm.file) or os.curdir  # noqa: PTH120
         places.setdefault((where, vm.kind, vm.namespace, vm.name), number)
     for number, change in enumerate(report.changes):

@@ -13,13 +13,13 @@ from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.explaining.answers import explained
 from krm_fn.explaining.wording import named, notes_of, source_text
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.reporting.lines import lines_of
 from krm_fn.reporting.references import uses_of
+from krm_fn.repositories.explained import explained
 from krm_fn.repositories.explained_places import with_places
 from krm_fn.sizing import quotas
 from krm_fn.sizing.rows import Row, Sized, added, rows
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.explaining.answers import Explained
     from krm_fn.reporting.lines import Line
     from krm_fn.reporting.references import Use
-    from krm_fn.repositories.judging import Material
+    from krm_fn.repositories.explained import Explained
+    from krm_fn.repositories.material import Material
     from krm_fn.sizing.demands import Demand
 
     Place = tuple[int, Path]
@@ -55,7 +55,7 @@ class Origin(NamedTuple):
 
 
 class Machine(Value):
-    """A VM, or what starts instances in another way.
+    """A VM, or what starts instances in another way. `template` is the name of the template that has it, "" for none.
 
     `lines` are those of the rendered VM, or of the object as it is written where that is not rendered; each has its origin
     where it has a value. `record` is that of `capacity`, and `row` has its figures; both are empty where they are not known.
@@ -76,10 +76,14 @@ class Machine(Value):
     origins: tuple[Origin | None, ...] = ()
     record: Object = {}  # noqa: RUF012  nobody writes into a Value
     row: Row = Row(labels=())
+    template: str = ""
 
 
 class Part(Value):
-    """One unit of the page. `namespaces` are the sums of its machines; `unsized` says why there are none."""
+    """One unit of the page. `namespaces` are the sums of its machines; `unsized` says why there are none.
+
+    Machines in templates come last. They are in no sum and refer to nothing: a template itself creates nothing.
+    """
 
     machines: tuple[Machine, ...] = ()
     uses: tuple[Use, ...] = ()
@@ -90,17 +94,18 @@ class Part(Value):
 
 def describe(material: Material) -> Part:
     """The part of the page about a unit."""
-    found, config, beside = material.found, material.config, material.surroundings
-    bundle = bundle_of(found.items, found.places, found.units, beside)
-    vms = list(explained(bundle, config, beside))
-    located = with_places([each.record for each in vms], found, material.places, material.homes)
-    rendered = {_place(each.entry): each.but(record=record) for each, record in zip(vms, located, strict=True)}
+    found = material.found
+    bundle = bundle_of(found.items, found.places, found.units, material.surroundings)
+    vms = list(explained(material))
+    vms = [each.but(record=record) for each, record in zip(vms, with_places(vms, [material]), strict=True)]
+    rendered = {_place(each.entry): each for each in vms if each.template is None}
     demands, unsized = _demands(bundle, material)
     sized = {_place(each.entry): each for each in demands}
     entries = [entry for entry in bundle.entries if _is_shown(entry, bundle)]
     about = [(entry, rendered[place].record if (place := _place(entry)) in rendered else {}) for entry in entries]
+    machines = [_machine(entry, bundle, rendered.get(_place(entry)), sized.get(_place(entry))) for entry in entries]
     return Part(
-        machines=tuple(_machine(entry, bundle, rendered.get(_place(entry)), sized.get(_place(entry))) for entry in entries),
+        machines=(*machines, *(_machine(each.entry, bundle, each, None) for each in vms if each.template)),
         uses=tuple(uses_of(bundle, about)),
         namespaces=tuple(rows([Sized(demand=each) for each in demands], "namespace")),
         quotas=tuple(quotas.shown(each) for each in quotas.of_bundle(bundle, demands)),
@@ -119,25 +124,26 @@ def _is_shown(entry: Entry, bundle: Bundle) -> bool:
 def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
     """What the machines need, and why that is not known."""
     try:
-        found = list(demands_of(facts_of(bundle, material.config, surroundings=material.surroundings)))
+        found = list(demands_of(facts_of(bundle, material.settings.config, surroundings=material.surroundings)))
     except (ConfigError, InputError) as error:  # pods of old releases were not measured
         return [], str(error)
     return [each for each in found if not bundle.is_context(each.entry.item)], ""
 
 
 def _machine(entry: Entry, bundle: Bundle, rendered: Explained | None, demand: Demand | None) -> Machine:
-    obj = entry.obj
-    file, index = bundle.place(entry.item)
+    obj, (item, inside) = entry.obj, rendered.home(*_place(entry)) if rendered else _place(entry)
+    file, index = bundle.place(item)
     record, shown = (rendered.record, rendered.rendered) if rendered else ({}, None)
+    template = rendered.template.entry.obj if rendered and rendered.template else {}
     lines = tuple(lines_of(redact(obj if shown is None else shown)))
     return Machine(
         kind=kind_of(obj),
-        namespace=effective_namespace(obj),
+        namespace=text(as_map(obj.get("metadata")).get("namespace")) if template else effective_namespace(obj),
         name=name_of(obj),
         file=file,
         index=index,
-        item=entry.item,
-        inside=entry.path,
+        item=item,
+        inside=inside,
         release=record.get("release", ""),
         error=record.get("error", ""),
         instancetype=_referred("instancetype", obj, record),
@@ -146,6 +152,7 @@ def _machine(entry: Entry, bundle: Bundle, rendered: Explained | None, demand: D
         origins=tuple(_origins(lines, record)) if shown is not None else (),
         record=demand.record if demand else {},
         row=added(Row(labels=()), demand) if demand else Row(labels=()),
+        template=name_of(template),
     )
 
 

@@ -62,7 +62,8 @@ def graph_of(report: Report, words: Table[str]) -> Object:
     machines = [(unit, each) for unit in report.units for each in unit.part.machines]
     graph = Graph(words, len(machines))
     for number, (unit, each) in enumerate(machines):
-        graph.add_machine((_scope(unit, report), (each.kind, each.namespace, each.name)), number)
+        if not each.template:
+            graph.add_machine((_scope(unit, report), (each.kind, each.namespace, each.name)), number)
     for unit in report.units:
         scope = _scope(unit, report)
         for use in unit.part.uses:

@@ -36,8 +36,8 @@ class Report(Value):
     """All that the page shows.
 
     `findings` are those that count, `known` others that the commit `since` has, too, and `gone` those that only it has.
-    `paths` are the user's. `figures` and `change_figures` are one line each, `quota_changes` lines about quotas and names.
-    `releases` are those that the findings are for.
+    `paths` are the user's, as they stand in the title. `figures` and `change_figures` are one line each, `quota_changes` lines
+    about quotas and names. `releases` are those that the findings are for.
     """
 
     paths: tuple[str, ...]

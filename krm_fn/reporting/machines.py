@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.reporting.tables import Tables
 
 NOTHING = -1  # in place of the number of an origin, for a line without a value
-WORDS = ("kind", "namespace", "file", "release", "error", "instancetype", "preference")
+WORDS = ("kind", "namespace", "file", "release", "error", "instancetype", "preference", "template")
 
 
 class Machines:

@@ -29,10 +29,12 @@ def overview_of(report: Report) -> Object:
     total = Row(labels=())
     for row in spaces:
         total = together(total, row)
-    kinds = Counter(machine.kind for unit in report.units for machine in unit.part.machines)
+    machines = [machine for unit in report.units for machine in unit.part.machines]
+    kinds = Counter(machine.kind for machine in machines if not machine.template)
     return {
         "vms": kinds.pop(VM, 0),
         "others": sorted(kinds.items()),
+        "in_templates": sum(bool(machine.template) for machine in machines),
         "targets": len(report.targets),
         "severities": count(report.findings),
         "rules": list(_rules(report)),
@@ -42,7 +44,7 @@ def overview_of(report: Report) -> Object:
         "quotas": list(_quotas(report)),
         "levels": sorted(Counter(each.effect for each in report.changes).items()),
         "unsized": sorted({unit.part.unsized for unit in report.units if unit.part.unsized}),
-        "unrendered": sum(bool(machine.error) for unit in report.units for machine in unit.part.machines),
+        "unrendered": sum(bool(machine.error) for machine in machines),
     }
 
 

@@ -28,19 +28,25 @@ class Homes:
         self._items = found.items
         self._origins = Origins(target, self._text)
 
-    def of(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings, and their related places, at the file, line and column where each value is written."""
+    def of(self, findings: Iterable[Finding], *, follow: bool = False) -> list[Finding]:
+        """The findings, and their related places, at the file, line and column where each value is written.
+
+        `follow`: the place of an alias is that of the value it brings.
+        """
         return [
-            finding.but(**self._home(finding), related=tuple(each.but(**self._home(each)) for each in finding.related))
+            finding.but(
+                **self._home(finding, follow=follow),
+                related=tuple(each.but(**self._home(each, follow=follow)) for each in finding.related),
+            )
             for finding in findings
         ]
 
-    def _home(self, of: Finding | Related) -> dict[str, Any]:
+    def _home(self, of: Finding | Related, *, follow: bool) -> dict[str, Any]:
         """File, index, line and column of what a finding is about; nothing where its home is not known."""
         origin = self.origin(of)
         if origin is None:
             return {}
-        line, column = located(origin, self._text(origin.file), follow=self._places.follow)
+        line, column = located(origin, self._text(origin.file), follow=follow)
         return {"file": origin.file, "index": max(origin.item, 0), "line": line, "column": column} if line else {}
 
     def origin(self, of: Finding | Related) -> Origin | None:

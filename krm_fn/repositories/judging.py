@@ -19,6 +19,7 @@ from krm_fn.pipeline.stages import Before, Judging
 from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.material import Material
 from krm_fn.repositories.templated import templated
 from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
@@ -70,16 +71,6 @@ class Unit(Value):
     files: tuple[str, ...] = ()
     kustomized: frozenset[str] = frozenset()
     before: Before | None = None
-
-
-class Material(Value):
-    """What a unit was judged by: what was read, the config, what is known beside it, and where values are written."""
-
-    found: Sources
-    config: Config
-    surroundings: Surroundings
-    places: Places
-    homes: Homes | None = None
 
 
 class Options(Value):
@@ -160,7 +151,6 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     """What comes of a unit; `offered` is what the units of its cluster offer one another, where that is known."""
     lost: list[Lost] = []
     notes: list[str] = []
-    config = unit.settings.config
     try:
         found = read_unit(unit, options, lost, notes)
     except NothingFoundError:
@@ -171,7 +161,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
-    result = judge_sources(found, lost, config, options, surroundings, target=unit.target, before=unit.before)
+    result = judge_sources(found, lost, unit.settings, options, surroundings, target=unit.target, before=unit.before)
     if unit.target and result.wants and options.spool and offered is None and not lost:
         spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
@@ -264,7 +254,7 @@ def release_of(config: Config) -> Release:
 def judge_sources(
     found: Sources,
     lost: list[Lost],
-    config: Config,
+    settings: TargetSettings,
     options: Options,
     surroundings: Surroundings = NO_SURROUNDINGS,
     *,
@@ -272,6 +262,7 @@ def judge_sources(
     before: Before | None = None,
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
+    config = settings.config
     judging = Judging(
         ignores=options.ignores,
         definitions=options.definitions,
@@ -298,7 +289,9 @@ def judge_sources(
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
     if options.describing:
-        material = Material(found=found, config=config, surroundings=surroundings, places=places, homes=homes)
+        material = Material(
+            found=found, settings=settings, surroundings=surroundings, places=places, target=target, homes=homes
+        )
         result = result.but(described=options.describing(material))
     if options.quoted:
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]

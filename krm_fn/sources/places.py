@@ -45,19 +45,8 @@ LINE_END = re.compile(r"\r\n?|\n")
 class Places:
     """Lines and columns in the texts that were read, and in the files from which a kustomization or a package was built."""
 
-    def __init__(
-        self,
-        found: Sources,
-        lost: Iterable[Lost] = (),
-        policies: Iterable[PolicyObject] = (),
-        *,
-        follow: bool = False,
-    ) -> None:
-        """`lost` are the documents that can't be read, `policies` those of the config.
-
-        `follow`: the place of an alias is that of the value it brings.
-        """
-        self.follow = follow
+    def __init__(self, found: Sources, lost: Iterable[Lost] = (), policies: Iterable[PolicyObject] = ()) -> None:
+        """`lost` are the documents that can't be read, `policies` those of the config."""
         self._items = [(source, number) for source in found.sources for number in source.objects]
         own = [source for source in found.sources if not source.folder]
         self._data = {source.file: source.data for source in own}
@@ -72,9 +61,10 @@ class Places:
         self._folders = {folder for source in found.sources for folder in (os.curdir, source.folder) if folder}
         self._lines: dict[str, list[str]] = {}
 
-    def located(self, findings: Iterable[Finding]) -> list[Finding]:
+    def located(self, findings: Iterable[Finding], *, follow: bool = False) -> list[Finding]:
         """The findings with line and column of their values, or of the nearest value around these. Related places get them too.
 
+        `follow`: the place of an alias is that of the value it brings.
         All places in one item are searched together: to read a large item again for each finding would take too long.
         """
         found = list(findings)
@@ -82,7 +72,7 @@ class Places:
         for finding in found:
             spoken_of += (finding, *finding.related)
         order = sorted(range(len(spoken_of)), key=lambda number: spoken_of[number].item)
-        at = {number: self._place(spoken_of[number]) for number in order}
+        at = {number: self._place(spoken_of[number], follow=follow) for number in order}
         lines = iter([at[number] for number in range(len(spoken_of))])
         return [_with_lines(finding, lines) for finding in found]
 
@@ -120,21 +110,21 @@ class Places:
         hidden = self._secret[file, item]
         return hidden is None or number in hidden
 
-    def _place(self, of: Finding | Related) -> tuple[int, int]:
+    def _place(self, of: Finding | Related, *, follow: bool) -> tuple[int, int]:
         if of.item < 0:
             return self._place_in_policy(of)
         key = isinstance(of, Finding) and of.rule in OF_KEYS
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         source, number = self._items[of.item]
         if of.file == source.file and not source.folder:
-            return source.text.place(number, (*of.inside, *path), key=key, follow=self.follow)
+            return source.text.place(number, (*of.inside, *path), key=key, follow=follow)
         made_of = self._opened(of.file) if of.file else None
         if made_of is None:
             return 0, 0
         entry = made_of.origin(get(source.text.items[number], of.inside), of.index)
         if entry is None:
             return 0, 0
-        return made_of.text.place(entry.item, (*entry.path, *path), key=key, follow=self.follow)
+        return made_of.text.place(entry.item, (*entry.path, *path), key=key, follow=follow)
 
     def _place_in_policy(self, of: Finding | Related) -> tuple[int, int]:
         text = self._policies.get((of.file, of.index))

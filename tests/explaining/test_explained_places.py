@@ -396,6 +396,34 @@ def test_an_object_of_another_target_has_its_place(repository: Path) -> None:
     assert (found["file"], found["line"], found["column"]) == ("files/sizes.yaml", 9, 12)
 
 
+def test_a_parameter_of_a_template_in_a_list_has_its_place(tmp_path: Path) -> None:
+    (tmp_path / "list.yaml").write_text(
+        """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: template.openshift.io/v1
+  kind: Template
+  metadata: {name: sized}
+  parameters:
+  - {name: OTHER, value: "2"}
+  - {name: CORES, value: "4"}
+  objects:
+  - apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: small}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {devices: {}, cpu: {cores: '${{CORES}}'}}
+"""
+    )
+    (record,) = explained(tmp_path)
+    found = next(each["source"] for each in record["fields"] if each["path"].endswith("cpu.cores"))
+    assert (found["file"], found["line"], found["column"]) == ("list.yaml", 9, 26)
+
+
 def test_settings_and_patches_of_a_config_have_their_place(repository: Path) -> None:
     (repository / ".kubevirt-render.yaml").write_text(
         """\

@@ -207,6 +207,32 @@ def test_print_has_sources_and_no_controls(browser: Browser, page: Path) -> None
     browser.shown_as(width=1280, dark=False)
 
 
+def test_the_vms_that_the_filters_leave_are_on_one_page(browser: Browser, page: Path) -> None:
+    browser.shown_as(width=1280, dark=False)
+    browser.open(page, "#vms?q=u1.")
+    browser.one("section.shown p a").click()
+    assert browser.address == "all?q=u1."
+    heads = [each.text.split()[-1] for each in browser.all("section.shown article h1")]
+    assert heads == ["shop/web", "shop/db", "shop/broken"]
+    assert browser.errors() == browser.violations() == []
+    browser.shown_as(width=700, dark=False, media="print")
+    assert [len(each.find_elements("css selector", "table.yaml")) for each in browser.all("article")] == [1, 1, 1]
+    browser.shown_as(width=1280, dark=False)
+
+
+def test_a_table_that_is_wider_than_the_page_scrolls_alone(browser: Browser, page: Path) -> None:
+    browser.shown_as(width=768, dark=False)
+    browser.open(page, "#vms")
+    assert browser.run("return document.documentElement.scrollWidth") == 768
+    assert browser.run("const found = document.querySelector('.shown .scroll'); return found.scrollWidth > found.clientWidth")
+    browser.shown_as(width=1280, dark=False)
+
+
+def test_the_title_names_what_is_shown(browser: Browser, page: Path) -> None:
+    browser.open(page, "#vm/shop/web")
+    assert str(browser.driver.title).startswith("VirtualMachine shop/web \u2013 VMs of ")
+
+
 def test_hostile_names_do_nothing(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "vms.yaml").write_text("---\n".join(map(hostile, HOSTILE)))
     folder = tmp_path / "<script>window.harmed=1<"

@@ -102,6 +102,67 @@ def test_vms_in_lists_are_there(tmp_path: Path) -> None:
     assert [vm["name"] for vm in machines_in(report(".", cwd=write(tmp_path, ignored=IGNORED)))] == ["db", "old"]
 
 
+TEMPLATE = """\
+apiVersion: template.openshift.io/v1
+kind: Template
+metadata: {name: fedora, namespace: openshift}
+parameters:
+- {name: SIZE, value: u1.large}
+objects:
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata: {name: '${NAME}'}
+  spec:
+    runStrategy: Always
+    instancetype: {name: '${SIZE}'}
+    template:
+      spec:
+        domain: {memory: {guest: 3Gi}, devices: {}}
+"""
+
+
+def test_vms_in_templates_are_there_and_in_no_sum(tmp_path: Path) -> None:
+    page = report(".", cwd=write(tmp_path, template=TEMPLATE, sound=SOUND))
+    sound, vm = machines_in(page)
+    assert (sound["name"], vm["name"], vm["namespace"], vm["template"]) == ("web", "${NAME}", "", "fedora")
+    data = data_in(page)
+    at = {data["words"][data["findings"][number]["rule"]]: vm["shown"][line][0].strip() for line, number in vm["findings"]}
+    assert at["instancetype-conflict"] == "guest: 3Gi"
+    assert ("vcpus" in sound, "vcpus" in vm) == (True, False)
+    assert ('<dt>VM</dt><dd><a href="#vms">1</a>' in page, "<dt>in templates</dt>" in page) == (True, True)
+
+
+def test_values_in_templates_have_sources(tmp_path: Path) -> None:
+    (vm,) = machines_in(report(".", cwd=write(tmp_path, template=TEMPLATE.replace("memory: {guest: 3Gi}, ", ""))))
+    shown = {line.strip(): (kind, at) for line, kind, at in vm["shown"]}
+    assert (shown["guest: 8Gi"][0], shown["runStrategy: Always"]) == ("instancetype", ("vm", 11))
+
+
+def test_an_operation_of_a_patch_of_the_config_has_its_line(tmp_path: Path) -> None:
+    write(tmp_path, sound=SOUND)
+    (tmp_path / ".kubevirt-render.yaml").write_text(
+        """\
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+spec:
+  patches:
+    - target: {kind: VirtualMachine}
+      patch:
+        - {op: add, path: /metadata/labels, value: {tier: db}}
+"""
+    )
+    origins = [text for _, _, text, _ in data_in(report(".", cwd=tmp_path))["origins"]]
+    assert "patch spec.patches[0].patch[0] .kubevirt-render.yaml:7:11" in origins
+
+
+def test_the_current_folder_is_named_in_the_title(tmp_path: Path) -> None:
+    folder = tmp_path / "estate"
+    folder.mkdir()
+    write(folder, sound=SOUND)
+    for path, title in ((".", "estate"), ("../estate/..", tmp_path.name), ("sound.yaml", "sound.yaml")):
+        assert f"<title>VMs of {title}</title>" in report(path, cwd=folder)
+
+
 def test_input_without_vms_gives_a_page(tmp_path: Path) -> None:
     page = report(".", cwd=write(tmp_path, map="apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
     assert machines_in(page) == []

@@ -128,7 +128,8 @@ function draw(columns, middle, most = MOST_BOXES) {
 }
 
 function box(node, role, x, y, isMiddle) {
-  const about = `${node.kind} ${titleOf(node)}${role ? `, ${role}` : ""}, ${STATES[node.state]}`;
+  const about = `${node.kind} ${titleOf(node)}${role ? `, ${role}` : ""}, ${STATES[node.state]}${node.scope ? ` of ${node.scope}` : ""}`;
+  const below = [role, shortKind(node.kind), node.scope].filter(Boolean).join(" · ");
   return drawing(
     "a",
     { href: address("graph", node.id), class: `box ${node.state}${isMiddle ? " middle" : ""}`, "aria-current": isMiddle && "true" },
@@ -139,7 +140,7 @@ function box(node, role, x, y, isMiddle) {
       "svg",
       { x: x + 12, y, width: BOX.width - 20, height: BOX.height },
       drawing("text", { class: "title", y: 18 }, cut(titleOf(node), 40)),
-      drawing("text", { class: "kind", y: 34 }, cut(`${role ? `${role} · ` : ""}${shortKind(node.kind)}`, 42)),
+      drawing("text", { class: "kind", y: 34 }, cut(below, 42)),
     ),
   );
 }

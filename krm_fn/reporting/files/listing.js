@@ -20,17 +20,21 @@ function vmAddress(vm, line) {
   return address("vm", vm.id, { line });
 }
 
-/** The content of the part about a VM. `line` is the number of the line that the address names, from 1. */
-function vmPart(data, vm, line) {
+/**
+ * The content of the part about a VM. `line` is the number of the line that the address names, from 1. `still`: the VM is one
+ * of several, and its lines can't be chosen.
+ */
+function vmPart(data, vm, line, still = false) {
   const { findings } = vm;
   return [
     element("h1", { tabindex: "-1" }, element("span", { class: "kind" }, kindOf(vm.kind)), " ", name(fullName(vm))),
     facts(vm),
+    vm.template && element("p", { class: "note" }, "The VM is in a template. Parameters have their default values, and the VM is in no sum."),
     vm.error && element("p", { class: "note" }, "The VM can't be rendered; the findings say why. The YAML is as it is written."),
     findingsOf(data, findings),
     changeOf(data, vm),
     element("h2", {}, vm.origins.length ? "Rendered YAML" : "YAML"),
-    listing(data, vm, findings, line),
+    listing(data, vm, findings, line, still),
     podOf(vm),
   ];
 }
@@ -39,6 +43,7 @@ function facts(vm) {
   const rows = [
     ["Target", vm.target && name(vm.target)],
     ["Cluster", vm.cluster && name(vm.cluster)],
+    ["Template", vm.template && name(vm.template)],
     ["File", vm.file && name(vm.file)],
     ["KubeVirt", vm.release],
     ["Instancetype", vm.instancetype && name(vm.instancetype)],
@@ -46,7 +51,7 @@ function facts(vm) {
     ["Machines", vm.copies > 0 && String(vm.copies)],
     ["vCPUs", vm.vcpus && vm.vcpus[1]],
     ["Guest memory", vm.memory && vm.memory[1]],
-    ["References", element("a", { href: address("graph", vm.node.id) }, "show in the graph")],
+    ["References", !vm.template && element("a", { href: address("graph", vm.node.id) }, "show in the graph")],
   ];
   const shown = rows.filter(([, value]) => value);
   return element("dl", { class: "facts" }, shown.map(([head, value]) => element("div", {}, element("dt", {}, head), element("dd", {}, value))));
@@ -69,10 +74,10 @@ function sentences(change) {
 }
 
 /** The lines of YAML as a grid that arrows move in, and beside it what is said of the line that has the focus or the mouse. */
-function listing(data, vm, findings, wanted) {
+function listing(data, vm, findings, wanted, still) {
   const panel = element("div", { class: "source", role: "status", "aria-label": "Source of the value" }, element("p", { class: "hint" }, "Point at a line, choose it, or move with the arrow keys, to see where its value comes from."));
   const rows = [];
-  const grid = element("table", { class: "yaml", role: "grid", "aria-label": `YAML of ${fullName(vm)}` });
+  const grid = element("table", { class: "yaml", role: still ? "table" : "grid", "aria-label": `YAML of ${fullName(vm)}` });
   const body = element("tbody", { role: "rowgroup" });
   const above = findings.filter(({ at }) => at < 0);
   body.append(...above.map(({ finding }) => row(noteCells(finding), finding.severity, () => noteOf(finding))));
@@ -83,11 +88,13 @@ function listing(data, vm, findings, wanted) {
     for (const { finding } of findings.filter((each) => each.at === at)) body.append(row(noteCells(finding), finding.severity, () => noteOf(finding)));
   });
   grid.append(body);
+  if (still) return element("div", {}, vm.origins.length ? legend(vm) : null, grid);
   const focused = rows.find((each) => each.line === wanted) || rows[0];
   if (focused) focused.element.tabIndex = 0;
 
   function row(cells, kind, about, line = 0) {
-    const made = element("tr", { role: "row", tabindex: "-1", class: kind }, cells);
+    const made = element("tr", { role: "row", tabindex: still ? null : "-1", class: kind }, cells);
+    if (still) return made;
     const own = { element: made, about, line };
     rows.push(own);
     made.addEventListener("mouseenter", () => panel.replaceChildren(...about()));

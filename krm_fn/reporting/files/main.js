@@ -10,7 +10,7 @@ function sectionOf(view) {
 }
 
 function vmLink(vm) {
-  return element("a", { href: vmAddress(vm) }, name(vm.name || "(no name)"));
+  return [element("a", { href: vmAddress(vm) }, name(vm.name || "(no name)")), vm.template && element("small", {}, " in template ", name(vm.template))];
 }
 
 /** How many findings of each severity a VM has. */
@@ -33,11 +33,13 @@ const TABLES = {
     view: "vms",
     label: "VMs",
     rows: data.vms,
-    text: (vm) => [vm.name, vm.namespace, vm.target, vm.cluster, vm.kind, vm.instancetype, vm.preference, vm.file].join(" "),
+    above: (found, settings) => (found.length > 1 ? [element("p", {}, element("a", { href: address("all", "", settings) }, "All on one page, to print them"))] : []),
+    text: (vm) => [vm.name, vm.namespace, vm.target, vm.cluster, vm.kind, vm.instancetype, vm.preference, vm.file, vm.template].join(" "),
     choices: [
       { key: "namespace", label: "Namespace", values: (vm) => [vm.namespace] },
       { key: "target", label: "Target", values: (vm) => [vm.target || ""] },
       { key: "kind", label: "Kind", values: (vm) => [vm.kind] },
+      { key: "where", label: "Written in", values: (vm) => [vm.template ? "template" : "manifest"] },
       { key: "severity", label: "Findings", values: (vm) => (vm.findings.length ? tally(vm).map(([word]) => word) : ["without"]) },
       ...(data.since ? [{ key: "effect", label: "Change", values: (vm) => [!vm.change ? "unchanged" : vm.change.effect] }] : []),
     ],
@@ -124,7 +126,17 @@ function objectOf(finding) {
   return [finding.vms.slice(0, 3).map(link), finding.vms.length > 3 ? ` and ${finding.vms.length - 3} more` : ""];
 }
 
+/** The content of the part with several VMs, to print or to search them. */
+function allPart(vms, settings) {
+  return [
+    element("h1", { tabindex: "-1" }, counted(vms.length, "VM")),
+    element("p", {}, element("a", { href: address("vms", "", settings) }, "The table")),
+    vms.map((vm) => element("article", { class: "one" }, vmPart(data, vm, 0, true).flat(Infinity).filter(Boolean))),
+  ];
+}
+
 const made = {};
+const title = document.title;
 let last = "";
 
 /** Shows what the address says. */
@@ -134,11 +146,12 @@ function route() {
   const known = sectionOf(view) ? view : "overview";
   for (const section of document.querySelectorAll("[data-view]")) section.classList.toggle("shown", section === sectionOf(known));
   for (const link of document.querySelectorAll("nav a")) {
-    const isHere = read(link.hash).view === (known === "vm" ? "vms" : known);
+    const isHere = read(link.hash).view === (["vm", "all"].includes(known) ? "vms" : known);
     if (isHere) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   show(known, rest, settings);
+  document.title = `${sectionOf(known).querySelector("h1").textContent} \u2013 ${title}`;
   const here = `${known}/${rest}`;
   if (last && last !== here) {
     // As a new page does: begin at the top, and tell those who hear the page where they are.
@@ -156,6 +169,12 @@ function show(view, rest, settings) {
     section.replaceChildren(...(vm ? vmPart(data, vm, Number(settings.get("line"))) : missing(`There is no VM ${rest} in this report.`)).flat(Infinity).filter(Boolean));
     return;
   }
+  if (view === "all") {
+    const { follow, wanted } = tableOf("vms");
+    follow(settings);
+    section.replaceChildren(...allPart(wanted(), Object.fromEntries(settings)).flat(Infinity));
+    return;
+  }
   if (view === "graph") {
     const node = nodes.find((each) => each.id === rest);
     if (!made.graph) made.graph = { part: [...section.childNodes] };
@@ -166,12 +185,18 @@ function show(view, rest, settings) {
     section.replaceChildren(...made.graph.part);
   }
   if (!(view in TABLES)) return;
+  tableOf(view).follow(settings);
+}
+
+/** The table of a part, which is made when it is needed. */
+function tableOf(view) {
   if (!made[view] || !made[view].follow) {
+    const section = sectionOf(view);
     const found = TABLES[view]();
     section.append(found.part);
     made[view] = { ...found, part: [...section.childNodes] };
   }
-  made[view].follow(settings);
+  return made[view];
 }
 
 function missing(text) {

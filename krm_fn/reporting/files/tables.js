@@ -7,8 +7,8 @@ const MOST_ROWS = 500; // that are shown until one asks for all: more make the p
  *
  * `columns`: `key`, `head`, `cell(row)` for what is shown, and `value(row)`, a number or text by which rows are sorted.
  * `choices`: filters with few values: `key`, `label`, and `values(row)`, the words of a row. `text(row)`: what the free
- * filter searches. `view` is the name of the part in addresses. `above` makes what stands above the table of the rows that
- * the filters leave.
+ * filter searches. `view` is the name of the part in addresses. `above` makes what stands above the table, of the rows that
+ * the filters leave and of the settings of the address.
  */
 function table({ view, label, rows, columns, choices = [], text, sort = "", above = () => [] }) {
   const texts = rows.map((row) => text(row).toLowerCase());
@@ -36,7 +36,7 @@ function table({ view, label, rows, columns, choices = [], text, sort = "", abov
       status,
     ),
     picture,
-    element("table", { class: "cards sortable", "aria-label": label }, element("thead", {}, element("tr", {}, heads)), body),
+    element("div", { class: "scroll" }, element("table", { class: "cards sortable", "aria-label": label }, element("thead", {}, element("tr", {}, heads)), body)),
     more,
   );
 
@@ -82,7 +82,7 @@ function table({ view, label, rows, columns, choices = [], text, sort = "", abov
     const found = wanted();
     const shown = state.all ? found : found.slice(0, MOST_ROWS);
     body.replaceChildren(...shown.map(line));
-    picture.replaceChildren(...above(found));
+    picture.replaceChildren(...above(found, settings()));
     more.hidden = shown.length === found.length;
     more.textContent = `Show all ${found.length.toLocaleString("en")}`;
     status.textContent = found.length === rows.length ? counted(rows.length, "row") : `${found.length.toLocaleString("en")} of ${counted(rows.length, "row")}`;
@@ -116,7 +116,7 @@ function table({ view, label, rows, columns, choices = [], text, sort = "", abov
     show();
   }
 
-  return { part, follow };
+  return { part, follow, wanted };
 }
 
 /** True where a row has no value. Such rows come last, whatever the order is. */
