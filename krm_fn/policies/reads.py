@@ -28,6 +28,8 @@ EACH, PRESENT = "\0each", "\0present"
 # The macros that go through a list, whose value has no element of it.
 THROUGH = frozenset(("all", "exists", "exists_one", "map"))
 LONGEST = 10_000  # characters of a part
+# What stops the reading: an expression that is wrong, too deep or no text, and a key that is not there.
+UNREADABLE = (RefusedError, Unsupported, RecursionError, TypeError, LookupError)
 
 
 class Reads(Value):
@@ -46,7 +48,7 @@ def reads_of(spec: Object) -> Reads | None:
     """What the expressions of a policy read of an object that replaces none; None if that may be all of it."""
     try:
         return _reads_of(spec)
-    except (RefusedError, Unsupported, RecursionError, TypeError):
+    except UNREADABLE:
         return None
 
 
@@ -55,7 +57,7 @@ def field_of(spec: Object, index: int) -> Path | None:
     try:
         reader = _Reader(spec)
         reader.read(parse(as_list(spec.get("validations"))[index]["expression"]))
-    except (RefusedError, Unsupported, RecursionError, TypeError, KeyError):
+    except UNREADABLE:
         return None
     fields = {path[:-1] if path[-1:] == (PRESENT,) else path for path in reader.found}
     deepest = max(fields, key=len, default=())

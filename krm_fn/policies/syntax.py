@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Brackets in brackets, parts behind one another, and characters of an expression. The server refuses more than 250 and 100,000.
 DEEPEST, LONGEST = 120, 20_000
 LOGIC = 2  # the levels of BINARY whose operators take any number of operands
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 TOKEN = re.compile(
     r"""(?P<blank>[\t\ \r\n\f]+|//[^\n]*)
     |(?P<double>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
@@ -77,6 +78,8 @@ def parse(text: str) -> Node:
     """The tree of an expression. Raises: RefusedError for what is no CEL; Unsupported for what is too long or too deep."""
     if len(text) > LONGEST:
         raise Unsupported(f"it has more than {LONGEST} characters")
+    if SURROGATE.search(text):
+        raise Unsupported("it has half of a surrogate pair, which is no character")
     return _Parser(list(_tokens(text))).whole()
 
 
