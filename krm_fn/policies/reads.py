@@ -1,6 +1,6 @@
 """Which parts of an object the expressions of a policy read.
 
-So its answer to equal parts need not be worked out again, and a finding can point to the field that it is about.
+So an object with the same parts need not be evaluated again, and a finding can point to the field that it is about.
 A path stands for all that is below it. More than is read does no harm; less would. So what is not understood is the whole
 object.
 """
@@ -33,19 +33,18 @@ UNREADABLE = (RefusedError, Unsupported, RecursionError, TypeError, LookupError)
 
 
 class Reads(Value):
-    """The paths that decide whether an object passes, and further ones that only messages read.
+    """The paths that decide whether an object passes.
 
     `named`: so does its name. `labels` are keys of labels that decide, too: those of the object of the request.
     """
 
     verdict: tuple[Path, ...]
-    words: tuple[Path, ...]
     named: bool
     labels: tuple[str, ...] = ()
 
 
 def reads_of(spec: Object) -> Reads | None:
-    """What the expressions of a policy read of an object that replaces none; None if that may be all of it."""
+    """What decides whether an object that replaces none passes a policy; None if that may be all of it."""
     try:
         return _reads_of(spec)
     except UNREADABLE:
@@ -69,18 +68,13 @@ def _reads_of(spec: Object) -> Reads | None:
     reader = _Reader(spec)
     for each in map(as_map, as_list(spec.get("matchConditions"))):
         reader.read(parse(each["expression"]))
-    validations = list(map(as_map, as_list(spec.get("validations"))))
-    for each in validations:
+    for each in map(as_map, as_list(spec.get("validations"))):
         reader.read(parse(each["expression"]))
     for each in map(as_map, as_list(spec.get("auditAnnotations"))):
         reader.read(parse(each["valueExpression"]))
-    verdict = frozenset(reader.found)
-    for each in validations:
-        if each.get("messageExpression"):
-            reader.read(parse(each["messageExpression"]))
     if any(path[:1] in (WHOLE, (EACH,)) for path in reader.found):
         return None
-    return Reads(verdict=_outer(verdict), words=_outer(reader.found - verdict), named=reader.named)
+    return Reads(verdict=_outer(reader.found), named=reader.named)
 
 
 def chosen_by(*constraints: Any) -> tuple[str, ...]:
@@ -100,7 +94,6 @@ def together(each: Sequence[Reads | None]) -> Reads | None:
         return None
     return Reads(
         verdict=_outer(path for found in known for path in found.verdict),
-        words=(),
         named=any(found.named for found in known),
         labels=tuple(sorted({label for found in known for label in found.labels})),
     )

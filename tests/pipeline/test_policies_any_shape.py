@@ -29,10 +29,11 @@ VALIDATIONS = (
     "object.metadata == oldObject || object.spec.all(k, k != '')",
     "object.spec['template'].metadata.labels.exists(k, k.matches('^[a-z]+$'))",
 )
+EVERY = range(len(VALIDATIONS))
 VARIABLES = [{"name": "disks", "expression": "object.spec.template.spec.domain.devices.?disks.orValue([])"}]
 
 
-def policies(numbers=range(len(VALIDATIONS))):
+def policies(numbers=EVERY):
     """Policies with their bindings: on each state, with parameters, selectors, conditions, messages and annotations."""
     return [each for number in numbers for each in bound(number)]
 
@@ -159,7 +160,7 @@ def test_the_bundle_has_findings_of_all_kinds_as_it_is():
 @given(seed=st.integers(0, 10**9), what=st.sampled_from(["objects", "policies", "all"]))
 def test_damaged_policies_and_objects_have_the_same_answer_with_and_without_memory(seed, what):
     rng = Random(seed)
-    objects, own = BUNDLE, policies(rng.sample(range(len(VALIDATIONS)), rng.randint(1, len(VALIDATIONS))))
+    objects, own = BUNDLE, policies(rng.sample(EVERY, rng.randint(1, len(EVERY))))
     if what != "policies":
         objects = repeated(rng, damaged(rng, objects))
     if what != "objects":
