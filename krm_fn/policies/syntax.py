@@ -95,6 +95,11 @@ def _tokens(text: str) -> Iterator[Token]:
     yield "end", "", at
 
 
+def _unexpected(text: str, at: int) -> RefusedError:
+    """The error about a token, "" for the end."""
+    return RefusedError(f"{text!r} is not expected at character {at + 1}" if text else "it ends where a value is expected")
+
+
 class _Parser:
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens, self.at, self.depth = tokens, 0, 0
@@ -102,7 +107,7 @@ class _Parser:
     def whole(self) -> Node:
         node = self.expression()
         if self.kind != "end":
-            raise RefusedError(f"{self.text!r} is not expected at character {self.place + 1}")
+            raise _unexpected(self.text, self.place)
         return node
 
     @property
@@ -205,7 +210,7 @@ class _Parser:
         if kind == "sign" and text == ".":
             raise Unsupported("a name with a leading dot")
         if kind != "name" or text in RESERVED or text == "in":
-            raise RefusedError(f"{text!r} is not expected at character {at + 1}")
+            raise _unexpected(text, at)
         if text in ("true", "false", "null"):
             return "literal", at, {"true": True, "false": False, "null": None}[text]
         if self.take("("):
