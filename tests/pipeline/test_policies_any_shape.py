@@ -30,18 +30,18 @@ VALIDATIONS = (
     "object.spec['template'].metadata.labels.exists(k, k.matches('^[a-z]+$'))",
 )
 EVERY = range(len(VALIDATIONS))
+STATES = ("written", "rendered", "instance", "pod")
 VARIABLES = [{"name": "disks", "expression": "object.spec.template.spec.domain.devices.?disks.orValue([])"}]
 
 
-def policies(numbers=EVERY):
+def policies(numbers=EVERY, turn=0):
     """Policies with their bindings: on each state, with parameters, selectors, conditions, messages and annotations."""
-    return [each for number in numbers for each in bound(number)]
+    return [each for number in numbers for each in bound(number, STATES[(number + turn) % 4])]
 
 
-def bound(number):
+def bound(number, state):
     """One of the policies and its binding."""
     name = f"p{number}"
-    state = ("written", "rendered", "instance", "pod")[number % 4]
     spec = {
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
         "failurePolicy": ("Fail", "Ignore")[number % 2],
@@ -160,7 +160,7 @@ def test_the_bundle_has_findings_of_all_kinds_as_it_is():
 @given(seed=st.integers(0, 10**9), what=st.sampled_from(["objects", "policies", "all"]))
 def test_damaged_policies_and_objects_have_the_same_answer_with_and_without_memory(seed, what):
     rng = Random(seed)
-    objects, own = BUNDLE, policies(rng.sample(EVERY, rng.randint(1, len(EVERY))))
+    objects, own = BUNDLE, policies(rng.sample(EVERY, rng.randint(1, len(EVERY))), rng.randint(0, 3))
     if what != "policies":
         objects = repeated(rng, damaged(rng, objects))
     if what != "objects":
