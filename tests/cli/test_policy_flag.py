@@ -389,3 +389,11 @@ def test_diff_reports_a_rendered_policy_that_an_instancetype_breaks_and_refuses_
     assert code == 0
     assert "  error: the VM has no owner (policy/two)\n" in out
     assert "policy" not in run("diff", "new.yaml", "new.yaml", "--policy", "two.yaml", cwd=repository)[1]
+
+
+def test_a_rendered_policy_compares_objects_that_hold_no_vm_with_the_base(repository):
+    rendered = SAME.replace("name: same-size", "name: same-size\n  annotations: {kubevirt-render.dev/evaluate: rendered}")
+    _, out, _ = run(
+        "check", "vms", "--base", "main", "--policy", tree(repository, {"r.yaml": rendered}) / "r.yaml", cwd=repository
+    )
+    assert "policy-not-evaluated" not in out
