@@ -16,8 +16,8 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
-from krm_fn.explaining.selection import GLOB, selected, unset
-from krm_fn.explaining.unset import Schema
+from krm_fn.explaining.selection import is_pattern, selected
+from krm_fn.explaining.unset import Schema, unset
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.repositories.explained import explained, machines
 from krm_fn.repositories.explained_places import with_places
@@ -124,11 +124,11 @@ def _with_target(record: Object, of: Explained) -> Object:
 def _with_fields(each: Explained, field: str) -> Explained:
     """The record with the fields that a path, its last part or a pattern names, or else with what would set them."""
     chosen = selected(each.record, field)
-    if chosen.get("fields") or "error" in chosen:
+    if chosen.get("fields") or "error" in chosen or is_pattern(field):
         return each.but(record=chosen)
     config = each.material.settings.config
     release = release_of(Bundle(each.material.found.items), config)
-    found = unset(chosen, each.entry.obj, field, release, folds=config.presets == "fold")
+    found = unset(chosen, each.entry.obj, each.rendered, field, config=config, release=release)
     return each.but(record={**chosen, **({"unset": found} if found else {})})
 
 
@@ -147,7 +147,7 @@ def _all_words(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 def _no_field(field: str, of: Explained, vms: tuple[str, ...]) -> str:
     """What to say of a field that no object has, and that the API does not have. `vms` are names that may be meant instead."""
-    if not GLOB.isdisjoint(field):
+    if is_pattern(field):
         return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
     release = release_of(Bundle(of.material.found.items), of.material.settings.config)
     likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.entry.obj, release).names())))

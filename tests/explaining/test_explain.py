@@ -267,6 +267,14 @@ def test_an_object_in_a_list_says_where_it_is() -> None:
 
 
 DISKS = "spec.template.spec.domain.devices.disks[*]"
+EVICTION = (
+    "spec.template.spec.evictionStrategy is unset; the KubeVirt object's spec.configuration.evictionStrategy or the VM sets it"
+)
+MACHINE_TYPE = (
+    "spec.template.spec.domain.machine.type is unset; a preference's spec.machine.preferredMachineType, the KubeVirt object's "
+    "spec.configuration.architectureConfiguration.amd64.machineType, the KubeVirt object's spec.configuration.machineType or "
+    "the VM sets it"
+)
 CDROM = f"{DISKS}.cdrom.bus is unset; a preference's spec.devices.preferredCdromBus or the VM sets it"
 
 
@@ -277,15 +285,15 @@ CDROM = f"{DISKS}.cdrom.bus is unset; a preference's spec.devices.preferredCdrom
             "subdomain",
             "spec.template.spec.subdomain is unset; a preference's spec.preferredSubdomain or the VM sets it",
         ),
-        ("evictionStrategy", "spec.template.spec.evictionStrategy is unset; the VM sets it"),
+        ("evictionStrategy", EVICTION),
+        ("machine.type", MACHINE_TYPE),
+        ("hostname", "spec.template.spec.hostname is unset; the VM sets it"),
         (
             "cpu.maxSockets",
             "spec.template.spec.domain.cpu.maxSockets is unset; an instancetype's spec.cpu.maxSockets or the VM sets it",
         ),
-        (
-            "cdrom.bus",
-            CDROM,
-        ),
+        ("cdrom.bus", CDROM),
+        ("domain.resources.limits.cpu", "spec.template.spec.domain.resources.limits.cpu is unset; the VM sets it"),
     ],
 )
 def test_an_unset_field_says_what_would_set_it(field: str, line: str) -> None:
@@ -295,6 +303,42 @@ def test_an_unset_field_says_what_would_set_it(field: str, line: str) -> None:
     code, output, _ = explained(".", "shop/db", field, "-o", "json")
     jsonschema.validate(json.loads(output), schema())
     assert json.loads(output)["vms"][0]["unset"][0]["path"] in line
+
+
+def test_a_setting_of_the_cluster_sets_a_field_where_defaults_are_written() -> None:
+    of = ("shop/db", "template.spec.evictionStrategy")
+    setting = ("--configuration", "{evictionStrategy: LiveMigrate}")
+    _, given, _ = explained(".", *of, *setting)
+    assert "spec.template.spec.evictionStrategy: LiveMigrate  configuration spec.configuration.evictionStrategy" in given
+    _, without, _ = explained(".", *of, *setting, "--defaults", "none")
+    assert "spec.template.spec.evictionStrategy is unset; the VM sets it" in without
+
+
+@pytest.mark.parametrize(
+    ("field", "path", "setting"),
+    [
+        ("masquerade", "domain.devices.interfaces[*].masquerade", "network.defaultNetworkInterface"),
+        ("domain.resources.requests.cpu", "domain.resources.requests.cpu", "cpuRequest"),
+    ],
+)
+def test_the_settings_of_a_default_are_those_of_the_cluster(tmp_path: Path, field: str, path: str, setting: str) -> None:
+    (tmp_path / "vm.yaml").write_text(
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\n"
+        "spec: {runStrategy: Always, instancetype: {name: u1.medium}, template: {spec: {domain: {devices: {}}}}}\n"
+    )
+    code, output, error = run("explain", "vm.yaml", "web", field, cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert f"spec.template.spec.{path} is unset; the KubeVirt object's spec.configuration.{setting} or the VM sets it" in output
+
+
+def test_a_setting_of_the_cluster_sets_nothing_in_a_vm_that_is_not_expanded(tmp_path: Path) -> None:
+    (tmp_path / "vm.yaml").write_text(
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: bare}\n"
+        "spec: {runStrategy: Always, template: {spec: {domain: {devices: {}}}}}\n"
+    )
+    code, output, error = run("explain", "vm.yaml", "bare", "template.spec.evictionStrategy", cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert "spec.template.spec.evictionStrategy is unset; the VM sets it" in output
 
 
 def test_a_field_of_another_release_does_not_set_it() -> None:
