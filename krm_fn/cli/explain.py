@@ -16,7 +16,7 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
-from krm_fn.explaining.selection import is_pattern, selected
+from krm_fn.explaining.selection import is_pattern, normal, selected
 from krm_fn.explaining.unset import Schema, unset
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.repositories.explained import explained, machines
@@ -70,8 +70,8 @@ def explain(
     read = [each.material for each in given.read]
     names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
-    if vm and not field and "/" not in vm and vm not in _all_words(names):
-        vm, field, likely = "", vm, _all_words(names)
+    if vm and not field and not _has_namespace(vm) and vm not in _all_words(names):
+        vm, field, likely = "", normal(vm), _all_words(names)
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
     if not (found or vm) and given.exit_code:
@@ -101,7 +101,13 @@ def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tu
     if len(words) > 2:
         raise UsageError(f"found {len(words)} words after the paths; expected at most a VM and a field")
     vm, field = (*words, "", "")[:2]
-    return files, vm, field
+    return files, vm, normal(field)
+
+
+def _has_namespace(word: str) -> bool:
+    """True for NAMESPACE/VM; a namespace has no dot, as `app.kubernetes.io/name` has."""
+    namespace, slash, _ = word.partition("/")
+    return bool(slash) and "." not in namespace
 
 
 def _key(entry: Entry) -> tuple[str, str]:
@@ -137,7 +143,13 @@ def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
     if not vm:
         return "there is no VM in the input; give files with VirtualMachines"
     likely = meant(vm, words)
-    return f"there is no VM {vm}; {f'did you mean {likely}' if likely else 'expected one of ' + ', '.join(words[:5])}"
+    return f"there is no VM {vm}; {f'did you mean {likely}' if likely else _expected(vm, words) or _expected('', words)}"
+
+
+def _expected(vm: str, words: Sequence[str]) -> str:
+    """The names that contain the one of a VM, as a prefix of a kustomization makes them; "" if there are none."""
+    found = [each for each in words if vm.rpartition("/")[2] in each]
+    return f"expected one of {', '.join(found[:5])}" if found else ""
 
 
 def _all_words(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -152,6 +164,6 @@ def _no_field(field: str, of: Explained, vms: tuple[str, ...]) -> str:
     release = release_of(Bundle(of.material.found.items), of.material.settings.config)
     likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.entry.obj, release).names())))
     likely = meant(field, vms) or likely
-    hint = f"did you mean {likely}" if likely else "--all shows the values that it has"
+    hint = f"did you mean {likely}" if likely else _expected(field, vms) or "--all shows the values that it has"
     nor = f", and no VM has this name; {hint}" if vms else f"; {hint}"
     return f"{kind_of(of.entry.obj)} has no field {field} in KubeVirt {release}{nor}"

@@ -179,9 +179,10 @@ class Schema:
         """The paths that a user may mean by a path or its last part; entries of lists are at 0. The status does not count."""
         wanted = tuple(step for step in steps(field) if not isinstance(step, int))
         found = self._ending(wanted)
-        if not found and len(wanted) > 1:  # a key of a map, such as requests.cpu
-            found = [(*path, wanted[-1]) for path in self._ending(wanted[:-1])]
-        return [path for path in found if path[0] != "status" and self.has(path)]
+        for count in range(len(wanted) - 1, 0, -1):  # a key of a map, such as requests.cpu or limits.nvidia.com/gpu
+            key = ".".join(map(str, wanted[count:]))
+            found = found or [path for each in self._ending(wanted[:count]) if self.has(path := (*each, key))]
+        return [path for path in found if path[0] != "status"]
 
     def _ending(self, keys: Path) -> list[Path]:
         found = self._below(self._root, str(keys[-1]), ()) if keys and self._root else ()

@@ -13,6 +13,7 @@ from checking import run
 
 import krm_fn
 from krm_fn.explaining.schema import schema
+from krm_fn.explaining.selection import names, normal
 
 BUNDLE = Path(__file__).resolve().parents[2] / "kustomization-examples" / "quickstart" / "bundle"
 
@@ -312,6 +313,61 @@ def test_a_setting_of_the_cluster_sets_a_field_where_defaults_are_written() -> N
     assert "spec.template.spec.evictionStrategy: LiveMigrate  configuration spec.configuration.evictionStrategy" in given
     _, without, _ = explained(".", *of, *setting, "--defaults", "none")
     assert "spec.template.spec.evictionStrategy is unset; the VM sets it" in without
+
+
+BUS = "spec.template.spec.domain.devices.disks[1].disk.bus"
+LABEL = 'metadata.labels["app.kubernetes.io/name"]'
+
+
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [
+        ("bus", BUS),
+        ("disk.bus", BUS),
+        ("disks", BUS),
+        ("disks[1].disk", BUS),
+        ("disks.disk.bus", BUS),
+        (".spec.template.spec.domain.devices", BUS),
+        ("*.bus", BUS),
+        ("disks[*].disk.*", BUS),
+        ("disks*.bus", BUS),
+        ("domain.*.disks", BUS),
+        ('labels["app.kubernetes.io/name"]', LABEL),
+        ("labels['app.kubernetes.io/name']", LABEL),
+        ("app.kubernetes.io/name", LABEL),
+        ("labels.*", LABEL),
+    ],
+)
+def test_a_field_names_a_path_as_users_write_it(field: str, path: str) -> None:
+    assert names(normal(field), path)
+
+
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [
+        ("us", BUS),
+        ("disks.bus", BUS),
+        ("disks[0].disk", BUS),
+        ("bus.*", BUS),
+        ("name", LABEL),
+        ("app", LABEL),
+        ("labels.app", LABEL),
+    ],
+)
+def test_a_field_names_no_path_with_other_parts(field: str, path: str) -> None:
+    assert not names(normal(field), path)
+
+
+def test_a_field_that_is_set_is_not_said_to_be_unset() -> None:
+    for field in ("disks.disk.bus", ".spec.template.spec.domain.cpu"):
+        code, output, error = explained(".", "shop/db", field)
+        assert (code, error) == (0, "")
+        assert "is unset" not in output
+
+
+def test_a_name_without_the_prefix_that_a_kustomization_adds_is_answered_with_the_whole_name() -> None:
+    code, _, error = explained(".", "lab/uild")
+    assert (code, error) == (2, "kubevirt-render: error: there is no VM lab/uild; expected one of builder, lab/builder\n")
 
 
 @pytest.mark.parametrize(
