@@ -87,7 +87,7 @@ def explain(
         width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
-    vms = [_with_target(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
+    vms = [_with_holders(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
     write_out(explanations.FORMATS[output]({"vms": vms}, layout).encode(errors="replace"))
     return given.exit_code
 
@@ -122,9 +122,11 @@ def _is_wanted(entry: Entry, vm: str) -> bool:
     return not vm or vm in _words(_key(entry))
 
 
-def _with_target(record: Object, of: Explained) -> Object:
-    target = of.material.target
-    return {**record, "target": target.name} if target and target.name else record
+def _with_holders(record: Object, of: Explained) -> Object:
+    """The record with the names of the target and of the template that have the object."""
+    target = {"target": of.material.target.name} if of.material.target and of.material.target.name else {}
+    template = {"template": name_of(of.template.entry.obj)} if of.template else {}
+    return {**record, **target, **template}
 
 
 def _with_fields(each: Explained, field: str) -> Explained:

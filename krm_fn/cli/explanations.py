@@ -74,8 +74,9 @@ def _names(record: Object) -> dict[str, str]:
 
 
 def _title(record: Object) -> str:
-    target = f" of {record['target']}" if record.get("target") else ""
-    return f"{record['kind']} {record['namespace']}/{record['name']}{target}, KubeVirt {record['release']}"
+    template = f" in template {record['template']}" if "template" in record else ""
+    target = f" of {record['target']}" if "target" in record else ""
+    return f"{record['kind']} {record['namespace']}/{record['name']}{template}{target}, KubeVirt {record['release']}"
 
 
 def _heads(record: Object) -> Iterator[str]:

@@ -365,6 +365,23 @@ def test_a_field_that_is_set_is_not_said_to_be_unset() -> None:
         assert "is unset" not in output
 
 
+def test_vms_of_one_name_in_two_templates_say_which_template_has_them(tmp_path: Path) -> None:
+    template = (
+        "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {{name: {name}}}\n"
+        "parameters: [{{name: NAME, generate: expression, from: '[a-z]{{8}}'}}]\nobjects:\n"
+        "- {{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {{name: '${{NAME}}'}}, spec: {{runStrategy: Always, "
+        "template: {{spec: {{domain: {{devices: {{}}}}}}}}}}}}\n"
+    )
+    (tmp_path / "t.yaml").write_text("---\n".join(template.format(name=name) for name in ("server", "desktop")))
+    code, output, error = run("explain", "t.yaml", cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert output.count("VirtualMachine default/${NAME} in template server, KubeVirt 1.9.0  t.yaml\n") == 1
+    assert output.count("VirtualMachine default/${NAME} in template desktop, KubeVirt 1.9.0  t.yaml\n") == 1
+    answer = json.loads(run("explain", "t.yaml", "-o", "json", cwd=tmp_path)[1])
+    jsonschema.validate(answer, schema())
+    assert [each["template"] for each in answer["vms"]] == ["server", "desktop"]
+
+
 def test_a_name_without_the_prefix_that_a_kustomization_adds_is_answered_with_the_whole_name() -> None:
     code, _, error = explained(".", "lab/uild")
     assert (code, error) == (2, "kubevirt-render: error: there is no VM lab/uild; expected one of builder, lab/builder\n")
