@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
 
-FROM = {"vm": "VM", "configuration": "configuration", "patch": "patch", "preset": "preset"}
-OTHERS = ("kind", "namespace", "name")
-
 
 class Layout(Value):
     """How an answer is shown: in colour, in lines of at most `width` letters (0: of any length), and with every value."""
