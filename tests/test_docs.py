@@ -104,6 +104,10 @@ def test_the_readmes_first_command_ends_in_what_the_examples_test_runs() -> None
     assert command("quickstart").endswith(f" .venv/bin/kubevirt-render render {files}")
 
 
+def test_the_help_shows_each_commands_summary_in_full() -> None:
+    assert "..." not in FILL["output"]("kubevirt-render --help").partition("\nCommands:\n")[2]
+
+
 def test_the_readmes_table_has_all_commands() -> None:
     rows = set(re.findall(r"^\| `kubevirt-render ([\w-]+)", (ROOT / "README.md").read_text(), re.MULTILINE))
     commands = FILL["output"]("kubevirt-render --help").partition("\nCommands:\n")[2]

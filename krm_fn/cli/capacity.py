@@ -92,12 +92,12 @@ def capacity(
     prices_file: str | None,
     **flags: Any,
 ) -> int:
-    """Show what VMs need of the cluster: files, folders, kustomizations (-k DIR) or stdin (-).
+    """Show what VMs need of the cluster.
+
+    The input is files, folders, kustomizations (-k DIR) or stdin (-). The kustomizations in a folder are built, offline.
 
     For each VM, the table has the guest's vCPUs and memory, and the CPU and memory that its pod requests, overhead and
     support containers included. Quotas of the bundle are compared with the sums.
-
-    The kustomizations in a folder are built, offline, and each of them is a bundle of its own.
 
     The exit code is 0 also if KubeVirt refuses a VM. check reports why. It is 1 if a kustomization can't be built or a
     document can't be read: stderr says why, and the others are shown.

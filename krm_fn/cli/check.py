@@ -101,11 +101,12 @@ def check(
     today: str | None,
     **flags: Any,
 ) -> int:
-    """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
+    """Report what KubeVirt refuses, and other mistakes.
 
-    The kustomizations in a folder are built, offline, and the result of each is checked. The files that they use are
-    not checked by themselves. Helm charts are built with --helm. In OpenShift Templates and VirtualMachineTemplates,
-    the objects are checked with the default values of their parameters.
+    The input is files, folders, kustomizations (-k DIR) or stdin (-). The kustomizations in a folder are built,
+    offline, and the result of each is checked. The files that they use are not checked by themselves. Helm charts are
+    built with --helm. In OpenShift Templates and VirtualMachineTemplates, the objects are checked with the default
+    values of their parameters.
 
     check reports what the API server and KubeVirt's webhooks would refuse, and mistakes that otherwise become visible
     only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.

@@ -240,7 +240,9 @@ def _two(paths: tuple[str, ...], to: ClusterAfter) -> tuple[str, str | None]:
     if paths == ("-", "-"):
         raise UsageError("both sides are -; stdin can be read once only")
     if len(paths) == 1 and not to:
-        raise UsageError("HEAD is missing; name the files after the change, or --to-kubevirt-version")
+        raise UsageError(
+            "HEAD is missing; name the files after the change, --base, --to-kubevirt-version or --to-configuration"
+        )
     return paths[0], paths[1] if len(paths) == 2 else None
 
 

@@ -54,7 +54,9 @@ def explain(
     whole: bool,
     **flags: Any,
 ) -> int:
-    """Show where each value of a rendered VM comes from: PATH... [[NAMESPACE/]VM] [FIELD].
+    """Show where each value of a rendered VM comes from.
+
+    The arguments are PATH... [[NAMESPACE/]VM] [FIELD]. The input is files, folders, kustomizations (-k DIR) or stdin (-).
 
     For each value, the output names the object and the field that give it, with file and line. It also names the other
     fields that decide the value, and the values that are not used. An argument that is not a file or folder names a VM or
