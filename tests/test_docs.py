@@ -17,6 +17,9 @@ FILL = runpy.run_path(str(ROOT / "scripts" / "fill_docs.py"))
 RULES = runpy.run_path(str(ROOT / "scripts" / "make_rule_docs.py"))
 PAGES = FILL["documents"]()
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+ANCHOR = re.compile(r"\]\((?!https?://)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def named(path: Path) -> str:
@@ -32,6 +35,23 @@ def test_quoted_files_and_outputs_are_as_they_are(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page in links."""
+    text = FENCE.sub("", page.read_text())
+    return {re.sub(r"[^\w -]", "", shown(title).lower()).replace(" ", "-") for title in HEADING.findall(text)}
+
+
+def shown(title: str) -> str:
+    """A heading without the addresses of its links."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_to_a_heading_name_one_that_is_there(page: Path) -> None:
+    links = [(page.parent / path if path else page, anchor) for path, anchor in ANCHOR.findall(page.read_text())]
+    assert [link for link in links if link[0].suffix == ".md" and link[1] not in anchors(link[0])] == []
 
 
 def test_the_rules_pages_are_those_of_the_rules() -> None:
