@@ -12,6 +12,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import bundles, options, progress, sizes, sizing_files
+from krm_fn.cli.folder_options import exclude_option
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.sizing import nodes, quotas, storage
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Show what the VMs cost in a month, by the prices in a YAML file: `kubevirt-render schema prices` prints its schema.",
 )
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
+@exclude_option
 @options.config_options
 def capacity(
     paths: tuple[str, ...],

@@ -13,7 +13,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
 from krm_fn.cli.build_flags import build_flags_option
-from krm_fn.cli.color import COLOR_HELP, is_colored, is_terminal
+from krm_fn.cli.color import color_option, is_colored, is_terminal
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, written
@@ -57,13 +57,7 @@ LISTING = ("junit", "tap")
     help="Report VMs that still refer to an instancetype or preference.",
 )
 @click.option("--summary", is_flag=True, help="Print the number of findings in the last line (formats text, github and tap).")
-@click.option(
-    "--color",
-    type=click.Choice(("auto", "always", "never")),
-    default="auto",
-    show_default=True,
-    help=f"Show colours and the lines of the files in text output. {COLOR_HELP}",
-)
+@color_option("colours and the lines of the files in text output")
 @click.option(
     "--baseline",
     "baseline_file",

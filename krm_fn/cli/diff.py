@@ -18,7 +18,7 @@ from krm_fn.changes.summary import WORDS, fails
 from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
-from krm_fn.cli.color import COLOR_HELP, is_colored
+from krm_fn.cli.color import color_option, is_colored
 from krm_fn.cli.diff_units import ClusterAfter, Compared
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.json_text import json_text
@@ -115,22 +115,16 @@ class Run(Value):
     show_default=True,
     help="existing: the VMs of BASE exist. new: show what new VMs start as, before and after the change.",
 )
-@click.option(
-    "--color",
-    type=click.Choice(("auto", "always", "never")),
-    default="auto",
-    show_default=True,
-    help=f"Show colours in text output. {COLOR_HELP}",
-)
+@color_option("colours in text output")
 @click.option(
     "--group/--no-group",
     default=True,
     show_default=True,
     help="Show VMs that change in the same way together, or each VM by itself (text, markdown).",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")
+@options.verbose_option
 @options.timeout_option(builds.TIMEOUT)
-@click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")
+@options.links_option
 @folder_options
 @partial(options.keys_options, CLUSTER_KEYS)
 def diff(

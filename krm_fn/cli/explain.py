@@ -16,6 +16,7 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
+from krm_fn.cli.folder_options import exclude_option
 from krm_fn.explaining.selection import GLOB, selected, unset
 from krm_fn.explaining.unset import Schema
 from krm_fn.kubevirt.configuration import release_of
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     help="The output format. json: all details.",
 )
 @click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
+@exclude_option
 @options.config_options
 def explain(
     paths: tuple[str, ...],
