@@ -150,8 +150,8 @@ def diff(
     repository is compared with the working tree. VMs are matched by target, kind, namespace and name.
     With --to-kubevirt-version or --to-configuration, HEAD may be left out.
 
-    For each VM the output says whether KubeVirt refuses the update, and what is real at once, after a migration, or after
-    a restart.
+    For each VM the output says whether KubeVirt refuses the update, and what takes effect at once, after a migration,
+    or after a restart.
 
     The exit code is 1 if the change does to a VM what --fail-on names, or something more severe. It is 1 also if the input
     can't be read or built.

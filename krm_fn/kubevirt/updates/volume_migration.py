@@ -102,7 +102,7 @@ def _is_claim_missing(machine: Machine, running: Running, changed: dict[str, str
 
 
 def _claim(name: str, namespace: str, world: World) -> Object | None:
-    """The claim of a name; that of a DataVolume bears its name."""
+    """The claim of a name; that of a DataVolume has its name."""
     entry = world.bundle.find("PersistentVolumeClaim", namespace, name) if name else None
     return entry.obj if entry else None
 
