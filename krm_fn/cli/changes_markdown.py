@@ -64,7 +64,7 @@ LEGEND = {
     "restart": "the VM runs on as it is until somebody restarts it",
     "stopped": "the run strategy stops the VM",
     "shut down": "KubeVirt stops the VM to finish the change",
-    "migration": "the VM runs on; the change is real after a live migration",
+    "migration": "the VM runs on; the change takes effect after a live migration",
     "live": "the running VM changes at once",
     "started": "the run strategy starts the VM",
     "new": "the VM is created",

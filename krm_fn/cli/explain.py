@@ -16,6 +16,7 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
+from krm_fn.cli.folder_options import exclude_option
 from krm_fn.explaining.selection import is_pattern, normal, selected
 from krm_fn.explaining.unset import Schema, unset
 from krm_fn.kubevirt.configuration import release_of
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     help="The output format. json: all details.",
 )
 @click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
+@exclude_option
 @options.config_options
 def explain(
     paths: tuple[str, ...],
@@ -54,7 +55,9 @@ def explain(
     whole: bool,
     **flags: Any,
 ) -> int:
-    """Show where each value of a rendered VM comes from: PATH... [[NAMESPACE/]VM] [FIELD].
+    """Show where each value of a rendered VM comes from.
+
+    The arguments are PATH... [[NAMESPACE/]VM] [FIELD]. The input is files, folders, kustomizations (-k DIR) or stdin (-).
 
     For each value, the output names the object and the field that give it, with file and line. It also names the other
     fields that decide the value, and the values that are not used. An argument that is not a file or folder names a VM or
