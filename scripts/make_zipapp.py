@@ -28,7 +28,7 @@ PLATFORMS = {  # as messages name them: what pip calls the wheels
     "x86_64 Linux": "manylinux2014_x86_64",
     "aarch64 Linux": "manylinux2014_aarch64",
     "arm64 macOS": "macosx_11_0_arm64",
-    "x86_64 macOS": "macosx_10_13_x86_64",
+    "x86_64 macOS": "macosx_10_15_x86_64",
 }
 START = ROOT / "scripts" / "zipapp"
 DATE = (2020, 2, 2, 0, 0, 0)  # hatchling's date of files in wheels

@@ -19,7 +19,7 @@ HERE = f"{platform.machine()} {SYSTEMS.get(platform.system())}"  # as scripts/ma
 
 BASE = "python:3.13-slim"  # a digest is found in registries alone
 
-UNREACHABLE = re.compile("NewConnectionError|Temporary failure|No matching distribution")
+UNREACHABLE = re.compile(r"NewConnectionError|Temporary failure|\(from versions: none\)")
 
 
 def with_index(ran: subprocess.CompletedProcess[str]) -> str:

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 from building import HERE, copied, made, once
-from make_zipapp import core
+from make_zipapp import PLATFORMS, core
 from running import ROOT, passed, run
 
 from krm_fn import __version__
 
 BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
-OTHER = "aarch64 Linux" if HERE != "aarch64 Linux" else "x86_64 Linux"
+OTHERS = tuple(platform for platform in PLATFORMS if platform != HERE)
 
 # Flow style: libyaml reads it, the strict reader for plain block style does not.
 SPEC = "{instancetype: {name: u1.small}, template: {spec: {domain: {}}}}"
@@ -32,8 +32,9 @@ FLOW = f"{{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {{name: a
 
 @pytest.fixture(scope="session")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file for another platform than this one."""
-    return once(tmp_path_factory, "zipapp-elsewhere", "make_zipapp.py", "--platform", OTHER)
+    """The file for all platforms but this one: the locked packages exist for each of them."""
+    platforms = (word for each in OTHERS for word in ("--platform", each))
+    return once(tmp_path_factory, "zipapp-elsewhere", "make_zipapp.py", *platforms)
 
 
 @pytest.fixture(scope="session")
@@ -219,7 +220,7 @@ def test_without_a_folder_to_unpack_into_it_says_so(zipapp: Path, user: dict[str
 
 def test_on_another_platform_it_says_so_and_leaves_nothing(elsewhere: Path, user: dict[str, str]) -> None:
     ran = run(str(elsewhere), "--version", cwd=ROOT, environment=user)
-    refused(ran, OTHER, f"cpython-3{sys.version_info.minor}", "install PyYAML for ")
+    refused(ran, *OTHERS, f"cpython-3{sys.version_info.minor}", "install PyYAML for ")
     assert everything(Path(user["HOME"]), Path(user["TMPDIR"])) == []
 
 
