@@ -37,6 +37,7 @@ def record_of(found: Transition, owner: Owner) -> Object:
         "atRestart": list(at_restart(found)),
         "startError": found.last.error if found.last.error != found.first.error else None,
         "migration": migration(found.base, found.head, found.world),
+        "volumesChange": found.head.volumes_change or None,
         "power": power_of(found),
         "revisionsChanged": list(differences(revisions(found.base), revisions(found.head))),
         "creates": creates(found),

@@ -29,7 +29,7 @@ OF_RECORDS = {**READINGS, "note": notes, "label": verbosity}
 read = compiled([(tuple(step for step in path if step != KEY), OF_RECORDS[sort]) for path, sort in TEXTS])
 
 # Keys with which a record has texts of the VM, or may have some.
-OWN_KEYS = ("startError", "error", "creates")
+OWN_KEYS = ("startError", "error", "volumesChange", "creates")
 # Places of an instance at which a VM's own texts stand, or below which they do.
 OWN_PLACES = ("/spec/volumes", "/spec/domain/firmware", "/spec/hostname", "/labels", "/annotations")
 INTERFACES = "/spec/domain/devices/interfaces"

@@ -113,6 +113,12 @@ def claiming(claim: str, **more: Any) -> Object:
     return machine
 
 
+def test_a_migration_of_volumes_to_a_claim_that_is_missing_does_not_start() -> None:
+    record = told([claiming("old")], [claiming("new", updateVolumesStrategy="Migration")])
+    assert record["effect"] == ["atNextStart"]
+    assert record["volumesChange"] == "One of the destination volumes doesn't exist: the pvc new doesn't exist"
+
+
 def hotplugged() -> Object:
     machine = claiming("old")
     spec = machine["spec"]["template"]["spec"]
