@@ -35,7 +35,7 @@ def record_of(found: Transition, owner: Owner) -> Object:
         "restartRequired": found.head.restart or None,
         "live": list(live(found)),
         "atRestart": list(at_restart(found)),
-        "startError": found.last.error if found.last.error != found.first.error else None,
+        "startError": found.last.error if found.last.error not in ("", found.first.error) else None,
         "migration": migration(found.base, found.head, found.world),
         "volumesChange": found.head.volumes_change or None,
         "power": power_of(found),

@@ -149,3 +149,11 @@ def test_volumes_are_migrated_in_1_4_only_behind_two_gates() -> None:
     assert migrated["migration"] == {"because": ["VolumesChange"], "by": "LiveMigrate"}
     ungated = told(*pair, "1.4", **LIVE, developerConfiguration={"featureGates": gates[:1]})
     assert ungated["effect"] == ["refused"]
+
+
+def test_a_vm_that_can_start_after_the_change_has_no_error_of_its_start() -> None:
+    without = vm(runStrategy="Halted")
+    del without["spec"]["template"]["spec"]["domain"]["memory"]
+    record = told([without], [vm(runStrategy="Halted")])
+    assert "startError" not in record
+    assert told([vm(runStrategy="Halted")], [without])["startError"] == "the instance has no memory size; set memory.guest"
