@@ -6,8 +6,6 @@ or the cluster, the same happens to all VMs that are alike in the rest.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get
-from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.references import find
@@ -29,7 +27,7 @@ OF_RECORDS = {**READINGS, "note": notes, "label": verbosity}
 read = compiled([(tuple(step for step in path if step != KEY), OF_RECORDS[sort]) for path, sort in TEXTS])
 
 # Keys with which a record has texts of the VM, or may have some.
-OWN_KEYS = ("startError", "error", "creates")
+OWN_KEYS = ("startError", "error", "volumesChange", "creates")
 # Places of an instance at which a VM's own texts stand, or below which they do.
 OWN_PLACES = ("/spec/volumes", "/spec/domain/firmware", "/spec/hostname", "/labels", "/annotations")
 INTERFACES = "/spec/domain/devices/interfaces"
@@ -59,7 +57,7 @@ class Repeats:
     def _key(self, pair: Pair) -> tuple[Any, ...] | None:
         """All that the record depends on, None where that may be more than is looked at here."""
         vm = pair.old.obj
-        if pair.is_edited or pair.origin.presets or pair.world.presets or _has_more(vm):
+        if pair.is_edited or pair.origin.presets or pair.world.presets:
             return None
         found = [find(Machine(vm=vm), world) for world in (pair.origin, pair.world)]
         rest = None if any(each.errors for each in found) else dumped(read(vm, {}))
@@ -69,13 +67,6 @@ class Repeats:
         sources = [getattr(each, matcher.field) for each in found for matcher in MATCHERS]
         specs = [(id(source.spec), source.table, source.origin, str(source.ref)) if source else None for source in sources]
         return rest, pair.owner.namespace, *specs, id(pair.origin), id(pair.world)
-
-
-def _has_more(vm: Object) -> bool:
-    """True for a VM that depends on objects of its own: through inference, a status, or a disk with a reservation."""
-    matchers = (get(vm, ("spec", matcher.field, "inferFromVolume")) for matcher in MATCHERS)
-    reserved = (get(disk, ("lun", "reservation")) for disk in as_list(get(vm, (*DOMAIN, "devices", "disks"))))
-    return "status" in vm or any(matchers) or any(reserved)
 
 
 def holds_for_others(record: Object) -> bool:

@@ -117,6 +117,7 @@ def _vm() -> Schema:
             "atRestart": paths,
             "startError": _text("why the VM would not start"),
             "migration": _migration(),
+            "volumesChange": _text("why KubeVirt cannot migrate volumes to other claims"),
             "power": {"enum": ["running", "halted", "stopped", "started"]},
             "revisionsChanged": paths,
             "creates": _list(TEXT, "objects that KubeVirt creates at once"),

@@ -28,7 +28,9 @@ def is_untouched(old: Object, new: Object, origin: World, world: World) -> bool:
     """True where applying a manifest changes nothing for its VM, whatever else the change does."""
     if old != new or any(getattr(origin, name) != getattr(world, name) for name in SETTINGS):
         return False
-    if pins_of(old) or origin.presets or world.presets or world.cluster.expanding_policy(world.release) or _is_followed(new):
+    if pins_of(old) or origin.presets or world.presets or world.cluster.expanding_policy(world.release):
+        return False
+    if _is_followed(new) and not starts_the_same(old, new, origin, world):
         return False
     written = [as_map(get(new, ("spec", matcher.field))) for matcher in MATCHERS]
     return not any(each.get("inferFromVolume") for each in written) and _finds_the_same(new, origin, world)

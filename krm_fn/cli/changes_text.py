@@ -37,7 +37,12 @@ SIZES = frozenset(
     )
 )
 LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
-LABELS = {"restartRequired": "restart required", "error": "error", "startError": "does not start"}
+LABELS = {
+    "restartRequired": "restart required",
+    "volumesChange": "no migration of volumes",
+    "error": "error",
+    "startError": "does not start",
+}
 
 
 def text_of(answer: Object, *, color: bool, together: bool = True) -> str:

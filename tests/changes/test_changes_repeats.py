@@ -18,7 +18,7 @@ TYPE = "VirtualMachineInstancetype"
 
 def machine(name: str, shape: Object, own: Object) -> Object:
     """A VM of a shape with texts of its own."""
-    disks = [{"name": "root", "disk": {}}, {"name": "init", "disk": {"bus": "virtio"}}]
+    disks = [{"name": "root", **shape["disk"]}, {"name": "init", "disk": {"bus": "virtio"}}]
     volumes = [
         {"name": "root", "persistentVolumeClaim": {"claimName": f"{name}-root"}},
         {"name": "init", "cloudInitNoCloud": {"userData": f"#cloud-config\nhostname: {name}"}},
@@ -30,12 +30,30 @@ def machine(name: str, shape: Object, own: Object) -> Object:
         "metadata": {"labels": {"vm": name}},
         "spec": {"domain": domain, "networks": networks, "volumes": volumes},
     }
-    return {
+    made = {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
         "metadata": {"name": name, "namespace": own["namespace"], "labels": {"app": name}, "annotations": own["notes"]},
         "spec": {"runStrategy": shape["strategy"], **shape["matchers"], "template": template},
     }
+    if not own["pin"]:
+        return made
+    made["metadata"]["uid"] = "u"
+    ref = {"name": "small", "kind": TYPE, "controllerRevisionRef": {"name": own["pin"]}}
+    return {**made, "status": {"instancetypeRef": ref}}
+
+
+def claim(name: str, own: Object, inferred: str) -> Object:
+    """The claim of a VM's disk, which says what the VM's instancetype is."""
+    key = "instancetype.kubevirt.io/default-instancetype"
+    meta = {"name": f"{name}-root", "namespace": own["namespace"], "labels": {key: inferred, f"{key}-kind": TYPE}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": {"accessModes": [own["mode"]]}}
+
+
+def revision(namespace: str, name: str, cpus: int) -> Object:
+    meta = {"name": name, "namespace": namespace, "labels": {"instancetype.kubevirt.io/object-name": "small"}}
+    data = instancetype(namespace, {"cpu": {"guest": cpus}, "memory": {"guest": "1Gi"}})
+    return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": meta, "data": data, "revision": 0}
 
 
 def instancetype(namespace: str, spec: Object) -> Object:
@@ -53,10 +71,12 @@ SHAPE = st.fixed_dictionaries(
     {
         "domain": st.sampled_from([{}, {"ioThreadsPolicy": "auto"}, {"cpu": {"sockets": 2}}]),
         "strategy": st.sampled_from(["Always", "Halted"]),
+        "disk": st.sampled_from([{"disk": {}}, {"lun": {"bus": "scsi", "reservation": True}}]),
         "matchers": st.sampled_from(
             [
                 {},
                 {"instancetype": {"name": "small", "kind": TYPE}},
+                {"instancetype": {"inferFromVolume": "root"}},
                 {
                     "instancetype": {"name": "small", "kind": TYPE},
                     "preference": {"name": "fast", "kind": "VirtualMachinePreference"},
@@ -69,10 +89,15 @@ OWN = st.fixed_dictionaries(
     {
         "mac": st.sampled_from(["", "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:00"]),
         "namespace": st.sampled_from(["a", "b"]),
+        "pin": st.sampled_from(["", "", "rev-1", "rev-2"]),
+        "mode": st.sampled_from(["ReadWriteOnce", "ReadWriteMany"]),
+        "inferred": st.tuples(*[st.sampled_from(["small", "large"])] * 2),
         "notes": st.sampled_from([{}, {"about": "x"}, {"kubevirt.io/skip-backup-hooks": "true"}]),
     }
 )
-FLEET = st.lists(st.tuples(SHAPE, OWN), min_size=1, max_size=6)
+FLEET = st.lists(SHAPE, min_size=1, max_size=2).flatmap(
+    lambda shapes: st.lists(st.tuples(st.sampled_from(shapes), OWN), min_size=1, max_size=6)
+)
 TYPES = st.fixed_dictionaries(
     {
         "cpu": st.fixed_dictionaries({"guest": st.sampled_from([1, 2, 4])}),
@@ -98,14 +123,19 @@ def answer(vms: list[Object], sides: list[list[Object]], *, new: bool) -> list[O
 
 
 @pytest.mark.parametrize("new", [False, True])
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(FLEET, st.tuples(TYPES, TYPES), st.tuples(PREFERENCES, PREFERENCES), st.tuples(SETTINGS, SETTINGS))
 def test_each_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
     new: bool, fleet: list[Any], types: Any, preferences: Any, clusters: Any
 ) -> None:
     vms = [machine(f"vm-{number}", shape, own) for number, (shape, own) in enumerate(fleet)]
+    revisions = [revision(space, f"rev-{number}", number) for space in ("a", "b") for number in (1, 2)]
+    large = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}}
     sides = [
         [
+            *revisions,
+            *(claim(f"vm-{number}", own, own["inferred"][side]) for number, (_, own) in enumerate(fleet)),
+            *({**instancetype(space, large), "metadata": {"name": "large", "namespace": space}} for space in ("a", "b")),
             {
                 "apiVersion": "kubevirt.io/v1",
                 "kind": "KubeVirt",
@@ -114,7 +144,7 @@ def test_each_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
             },
             *(part for space in ("a", "b") for part in (instancetype(space, size), preference(space, wish))),
         ]
-        for size, wish, cluster in zip(types, preferences, clusters, strict=True)
+        for side, (size, wish, cluster) in enumerate(zip(types, preferences, clusters, strict=True))
     ]
     alone = [record for vm in vms for record in answer([vm], sides, new=new)]
 
@@ -122,3 +152,30 @@ def test_each_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
         return record["namespace"], record["name"]
 
     assert answer(vms, sides, new=new) == sorted(alone, key=place)
+
+
+def sized(name: str, cpus: int) -> Object:
+    made = instancetype("a", {"cpu": {"guest": cpus}, "memory": {"guest": "1Gi"}})
+    return {**made, "metadata": {"name": name, "namespace": "a"}}
+
+
+def alike_but_for(key: str, values: list[str], matcher: Object, *, new: bool) -> list[Object]:
+    """The records of VMs that are alike but for one text of their own, while the instancetypes small and large are edited."""
+    shape = {"domain": {}, "strategy": "Always", "disk": {"disk": {}}, "matchers": {"instancetype": matcher}}
+    own = {"mac": "", "namespace": "a", "notes": {}, "pin": "", "mode": "ReadWriteOnce", "inferred": "small"}
+    owns = [{**own, key: value} for value in values]
+    vms = [machine(f"vm-{number}", shape, each) for number, each in enumerate(owns)]
+    claims = [claim(f"vm-{number}", each, each["inferred"]) for number, each in enumerate(owns)]
+    around = [*claims, revision("a", "rev-1", 1), revision("a", "rev-2", 2)]
+    sides = [[*around, sized("small", small), sized("large", large)] for small, large in ((4, 8), (5, 9))]
+    return answer(vms, sides, new=new)
+
+
+def test_vms_keep_the_revision_that_their_own_status_names() -> None:
+    found = alike_but_for("pin", ["rev-1", "rev-2"], {"name": "small", "kind": TYPE}, new=False)
+    assert [each["keeps"][0]["fields"][0]["kept"] for each in found] == [1, 2]
+
+
+def test_vms_start_with_what_their_own_claims_say() -> None:
+    found = alike_but_for("inferred", ["small", "large"], {"inferFromVolume": "root"}, new=True)
+    assert [each["guest"]["vcpus"] for each in found] == [{"old": 4, "new": 5}, {"old": 8, "new": 9}]

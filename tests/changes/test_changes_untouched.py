@@ -38,6 +38,12 @@ def test_a_change_of_the_cluster_may_reach_every_vm() -> None:
     assert record["atRestart"] == ["/spec/domain/cpu/model"]
 
 
+def test_an_annotation_that_each_start_copies_anew_is_no_change() -> None:
+    annotated = typed()
+    annotated["metadata"]["annotations"] = {"kubevirt.io/skip-backup-hooks": "true"}
+    assert diff([annotated, instancetype(2)], copy.deepcopy([annotated, instancetype(2)])) == []
+
+
 def test_under_an_expanding_policy_an_unchanged_manifest_is_sent_and_refused_as_before() -> None:
     base = [cluster(**POLICY), typed(), instancetype(2)]
     (record,) = diff(base, copy.deepcopy(base))

@@ -201,7 +201,7 @@ def test_a_conflict_that_another_release_names_at_another_path_is_neither_new_no
 
 def test_a_sidecar_without_its_gate_is_an_error_from_1_6_on(tmp_path):
     """The first example of KubeVirt that an upgrade stops: since 1.6 the controller writes to each VM."""
-    hooked = vm("web")
+    hooked = vm("web", runStrategy="Halted")
     notes = {"hooks.kubevirt.io/hookSidecars": '[{"image": "registry/hook"}]'}
     hooked["spec"]["template"] = {"metadata": {"annotations": notes}, "spec": {"domain": DOMAIN}}
     (step,) = steps(tmp_path, "1.5", "1.6", hooked).values()

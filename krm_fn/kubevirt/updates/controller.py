@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 # A VM that nothing settles is left after so many passes.
 PASSES = 12
+CONFLICT = "the VM conflicts with its instancetype"
 UUID = ("domain", "firmware", "uuid")
 UUID_WRITTEN_SINCE: Version = (1, 6)
+# From this release on, the condition RestartRequired is removed once nothing needs a restart any more.
+LIFTED_SINCE: Version = (1, 6)
 
 
 class Pass(Value):
@@ -47,7 +50,7 @@ class Pass(Value):
 def settled(machine: Machine, world: World) -> Machine:
     """The machine once the controller has nothing more to do, or does not get through."""
     for _ in range(PASSES):
-        after = one_pass(machine.but(error="", unresolved=False), world)
+        after = one_pass(machine.but(error="", unresolved=False, volumes_change=""), world)
         if after == machine:
             break
         machine = after
@@ -62,8 +65,10 @@ def one_pass(machine: Machine, world: World) -> Machine:
     if synced.machine.running is not None and power.strategy_of(synced.machine.vm) == power.HALTED:
         return _stopped(synced.machine, world)
     machine = _started(synced.machine, world)
+    if machine.error:
+        return machine
     found = restart_required(machine, world)
-    now = Pass(machine=machine, written=machine.vm, message=_message(machine.restart, found))
+    now = Pass(machine=machine, written=machine.vm, message=_message(machine.restart, found, world))
     blocked = bool(now.message)
     for step in STEPS:
         if not now.ends:
@@ -73,12 +78,13 @@ def one_pass(machine: Machine, world: World) -> Machine:
     return _finished(now, world)
 
 
-def _message(before: str, found: str | None) -> str:
+def _message(before: str, found: str | None, world: World) -> str:
     """The message of the condition RestartRequired; one that stands is kept, whatever else comes to need a restart.
 
     upstream: pkg/controller/conditions.go:UpdateCondition
     """
-    return before if found is None or (before and found) else found
+    lifted = found == "" and world.release.within(since=LIFTED_SINCE)
+    return "" if lifted else before or found or ""
 
 
 def _stopped(machine: Machine, world: World) -> Machine:
@@ -144,25 +150,38 @@ def _metadata(now: Pass, world: World) -> Pass:
     running = now.machine.running
     if running is None:
         return now
-    annotations = metadata.followed(now.machine.but(vm=now.written), running.annotations, world)
+    machine = now.machine.but(vm=now.written)
+    if metadata.is_refused(machine, running.annotations, world):
+        return now.failed(metadata.TWO_CHANGES)
+    annotations = metadata.followed(machine, running.annotations, world)
     machine = now.machine.but(running=running.but(annotations=annotations))
     return now.but(machine=machine, written=metadata.taken_back(now.written, annotations))
 
 
 def _live(now: Pass, world: World) -> Pass:
     """CPUs, placement, memory and volume migration, which only a VM gets that needs no restart."""
-    running = now.machine.running
-    if running is None:
+    if now.machine.running is None:
         return now
-    machine = now.machine.but(vm=now.written)
-    grown = resources.follow(machine, running, world)
-    now = now.but(message=now.message or grown.restart)
-    now = _changed(now, world, grown.running.spec)
-    if now.ends or now.machine.running is None:
-        return now
-    moved = volume_migration.migrate(machine, now.machine.running, world)
-    machine = now.machine.but(running=moved.running)
-    return now.but(machine=machine, message=now.message or moved.restart)
+    after = _grown(now, world)
+    running = after.machine.running
+    if running is None or after.ends:
+        return after.but(message=now.message)  # what a pass has found is lost where it fails
+    moved = volume_migration.migrate(after.machine.but(vm=now.written), running, world)
+    machine = after.machine.but(running=moved.running, volumes_change=moved.waiting)
+    return after.but(machine=machine, message=after.message or moved.restart)
+
+
+def _grown(now: Pass, world: World) -> Pass:
+    wanted = resources.wanted(now.machine.but(vm=now.written), world)
+    if wanted is None:
+        return now.failed(CONFLICT)
+    for step in resources.STEPS:
+        running = now.machine.running
+        if running is None or now.ends:
+            return now
+        grown = step(wanted, running)
+        now = _changed(now.but(message=now.message or grown.restart), world, grown.running.spec)
+    return now
 
 
 def _finished(now: Pass, world: World) -> Machine:

@@ -19,12 +19,16 @@ IMMEDIATE = "kubevirt.io/immediate-data-volume-creation"
 
 def new_data_volumes(before: Machine, after: Machine, world: World) -> list[str]:
     """The names of those that are made once the update is there; one that exists stays as it is, whatever its template says."""
-    waits = annotations_of(after.vm).get(IMMEDIATE) == "false" and after.running is None
-    if after.unresolved or waits:
+    starts = before.running is None and after.running is not None
+    if after.unresolved or (_waits_for_start(after) and not starts):
         return []
-    there = set(_templates(before))
+    there = set() if _waits_for_start(before) and before.running is None else set(_templates(before))
     names = [name for name in _templates(after) if name not in there]
     return [name for name in names if world.bundle.find("DataVolume", after.namespace, name) is None]
+
+
+def _waits_for_start(machine: Machine) -> bool:
+    return annotations_of(machine.vm).get(IMMEDIATE) == "false"
 
 
 def _templates(machine: Machine) -> list[str]:

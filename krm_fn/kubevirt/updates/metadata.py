@@ -37,6 +37,20 @@ FOLLOWED = (
 )
 
 
+# From this release on, the annotations of the template and those of the VM are two changes in one patch, and the second is made
+# only if all annotations of the instance are still as they were.
+TWO_CHANGES_SINCE: Version = (1, 7)
+TWO_CHANGES = (
+    "the controller cannot copy annotations of the VM and of its template to the instance at once; change one after the other"
+)
+
+
+def is_refused(machine: Machine, annotations: Object, world: World) -> bool:
+    """True where the controller's patch of the instance's annotations fails, as it takes over some from two places."""
+    changed = {row.at for row in FOLLOWED if as_map(get(machine.vm, row.at)).get(row.key) != annotations.get(row.key)}
+    return len(changed) > 1 and world.release.within(since=TWO_CHANGES_SINCE)
+
+
 def followed(machine: Machine, annotations: Object, world: World) -> Object:
     """The annotations of the instance with those of the VM that it follows."""
     result = {**annotations}

@@ -24,6 +24,8 @@ IMMEDIATE, PENDING = "immediate", "pending"
 # From when on an interface may be attached to another network while it runs; the gate is open for good since 1.9.
 MOVES_SINCE: Version = (1, 8)
 MOVES_GATE = "LiveUpdateNADRef"
+# From when on a migration that interfaces need is asked for.
+MIGRATION_SINCE: Version = (1, 6)
 # From when on a first pod network needs a restart.
 POD_NETWORK_SINCE: Version = (1, 8)
 
@@ -165,6 +167,8 @@ def migration(running: Running, world: World, namespace: str) -> str:
 
     `namespace` is the one in which a network's name without one is looked for.
     """
+    if not world.release.within(since=MIGRATION_SINCE):
+        return ""
     lists = lists_of(running.spec)
     attached = {
         name: get(network, ("multus", "networkName"))
@@ -173,9 +177,10 @@ def migration(running: Running, world: World, namespace: str) -> str:
     }
     for interface in lists.interfaces:
         name = interface.get("name", "")
-        if name not in attached or interface.get("state") == ABSENT:
+        plugged_in = name in running.interfaces
+        if name not in attached or (interface.get("state") == ABSENT and not plugged_in):
             continue
-        if name not in running.interfaces:
+        if not plugged_in:
             return IMMEDIATE if interface.get("sriov") is not None else PENDING
         if moves(world) and _absolute(running.interfaces[name], namespace) != _absolute(attached[name], namespace):
             return IMMEDIATE

@@ -70,16 +70,10 @@ class Wanted(Value):
     world: World
 
 
-def follow(machine: Machine, running: Running, world: World) -> Grown:
-    """The instance with the CPUs, placement and memory of the VM, as far as it takes them."""
+def wanted(machine: Machine, world: World) -> Wanted | None:
+    """What the instance is to follow; None where the VM cannot be expanded."""
     spec = expanded(machine, world)
-    if spec is None:
-        return Grown(running=running)
-    wanted, restart = Wanted(spec=spec, machine=machine, world=world), ""
-    for step in STEPS:
-        grown = step(wanted, running)
-        running, restart = grown.running, restart or grown.restart
-    return Grown(running=running, restart=restart)
+    return Wanted(spec=spec, machine=machine, world=world) if spec is not None else None
 
 
 def _growth(world: World) -> Growth:
@@ -224,4 +218,5 @@ def _with_guest(wanted: Wanted, running: Running, new: Quantity) -> Object:
     return spec
 
 
+# What makes the instance follow, one change of it after the other.
 STEPS: tuple[Callable[[Wanted, Running], Grown], ...] = (_cpus, _placed, _memory)

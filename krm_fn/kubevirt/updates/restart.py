@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 MESSAGE = "a non-live-updatable field was changed in the template spec"
@@ -26,6 +27,8 @@ CPU, SOCKETS = ("domain", "cpu"), ("domain", "cpu", "sockets")
 GUEST = ("domain", "memory", "guest")
 UUID = ("domain", "firmware", "uuid")
 CLAIMS = ("persistentVolumeClaim", "dataVolume")
+# From this release on, the strategy Stage takes volumes over, too, and the uuid of the firmware is looked at.
+STORAGE_AND_UUID_SINCE: Version = (1, 6)
 
 
 class Comparison(Value):
@@ -72,6 +75,8 @@ def _take_over(spec: Object, now: Object, at: Path) -> None:
 
 def _volumes(found: Comparison) -> bool:
     """upstream: validLiveUpdateVolumes"""
+    if _is_staged(found):
+        return _as_in_instance(found)
     old = by_name(volumes_of(found.before))
     migrates = found.machine.vm["spec"].get("updateVolumesStrategy") == MIGRATION
     for volume in volumes_of(found.now):
@@ -80,6 +85,16 @@ def _volumes(found: Comparison) -> bool:
             return False
         old.pop(volume.get("name", ""), None)
     return all(_hotplugs(volume) for volume in old.values())
+
+
+def _is_staged(found: Comparison) -> bool:
+    """True where volumes and disks wait for a start like all the rest."""
+    return not (found.world.rolls_out_live or found.world.release.within(since=STORAGE_AND_UUID_SINCE))
+
+
+def _as_in_instance(found: Comparison) -> bool:
+    running = found.machine.running
+    return running is not None and all(of(found.now) == of(running.spec) for of in (volumes_of, disks_of))
 
 
 def _hotplugs(volume: Object | None) -> bool:
@@ -93,6 +108,8 @@ def _claims(volume: Object) -> bool:
 
 def _disks(found: Comparison) -> bool:
     """upstream: validLiveUpdateDisks"""
+    if _is_staged(found):
+        return _as_in_instance(found)
     old, volumes = by_name(disks_of(found.before)), by_name(volumes_of(found.now))
     for disk in disks_of(found.now):
         name = disk.get("name", "")
@@ -129,7 +146,8 @@ def _same_uuid(found: Comparison) -> bool:
     running, firmware = found.machine.running, get(found.now, UUID[:-1])
     if running is None or firmware is None or get(running.spec, UUID[:-1]) is None:
         return False
-    return bool(get(running.spec, UUID) == firmware.get("uuid"))
+    looked_at = found.world.release.within(since=STORAGE_AND_UUID_SINCE)
+    return looked_at and bool(get(running.spec, UUID) == firmware.get("uuid"))
 
 
 PARTS = (

@@ -112,6 +112,7 @@ def _named_in_spec(machine: Machine, field: str, revision: str) -> Machine:
 def _expanded(machine: Machine, world: World, found: Resolution, policy: str) -> Synced:
     """The machine with its references written out; a VM that is pinned stays as it is under the policy expand.
 
+    The revisions that it was pinned to are deleted.
     upstream: pkg/instancetype/controller/vm/controller.go:handleExpand
     """
     if policy == "expand" and any(pin.revision for pin in machine.pins.values()):
@@ -128,7 +129,7 @@ def _expanded(machine: Machine, world: World, found: Resolution, policy: str) ->
     if expansion.vm is None:
         return Synced(machine=machine.but(error="the VM cannot be expanded"), ends=True)
     written = written_by_controller(machine, world, expansion.vm)
-    return Synced(machine=written if written.error else written.but(pins={}), ends=True)
+    return Synced(machine=written if written.error else written.but(pins={}, stored={}), ends=True)
 
 
 def written_by_controller(machine: Machine, world: World, vm: Object) -> Machine:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 
+LABELS = ("metadata", "labels")
+
+
 class Start(Value):
     """The instance that a VM starts as; None where it does not start, then `error` says why."""
 
@@ -36,9 +39,9 @@ def instance_of(machine: Machine, world: World) -> Start:
     if made is None:
         return Start(running=None, error="the VM conflicts with its instancetype, or the cluster forbids its network")
     causes = admit_object(made, completed=made, cluster=world.cluster, release=world.release)
-    of_spec = [cause for cause in causes if cause.path[:1] == ("spec",)]  # the controller may write any metadata
-    if of_spec:
-        return Start(running=None, error=of_spec[0].message)
+    counted = [cause for cause in causes if cause.path[:2] != LABELS]  # the controller may write any labels
+    if counted:
+        return Start(running=None, error=counted[0].message)
     running = running_of(made)
     return Start(running=running.but(unshared=unshared(running.spec, machine.namespace, world)))
 

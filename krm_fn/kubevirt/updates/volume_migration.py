@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.updates.machine import by_name, disks_of, entries, volumes_of
+from krm_fn.kubevirt.updates.machine import by_name, disks_of, entries, is_hotpluggable, volumes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 MIGRATION = "Migration"
 # From when on a claim that is missing stops the migration before it starts.
 CLAIM_CHECKED_SINCE: Version = (1, 9)
+# Until this release, volumes that are exchanged without a migration are noticed here, if a gate says so.
+EXCHANGE_NOTICED_UNTIL: Version = (1, 6)
+EXCHANGE_GATE, MIGRATION_GATE = "VolumesUpdateStrategy", "VolumeMigration"
+EXCHANGED = "the volumes replacement is effective only after restart"
+MISSING = "One of the destination volumes doesn't exist"
 FAULTS = ("filesystems", "shareable", "luns")
 LEFT_BEHIND = "cannot migrate the VM. The volume {} is RWO and not included in the migration volumes"
 # Access modes with which several nodes can use a claim.
@@ -28,10 +33,11 @@ CLAIM_AT = (("dataVolume", "name"), ("persistentVolumeClaim", "claimName"), ("me
 
 
 class Moved(Value):
-    """The running instance, and the message of RestartRequired; "" where the VM needs no restart."""
+    """The running instance, the message of RestartRequired, and why the migration cannot start; "" where it can."""
 
     running: Running
     restart: str = ""
+    waiting: str = ""
 
 
 def claim_of(volume: Object) -> str:
@@ -42,12 +48,15 @@ def claim_of(volume: Object) -> str:
 def migrate(machine: Machine, running: Running, world: World) -> Moved:
     """The instance with the claims of the VM, if these can be migrated."""
     if machine.vm["spec"].get("updateVolumesStrategy") != MIGRATION:
-        return Moved(running=running)
+        noticed = world.release.within(until=EXCHANGE_NOTICED_UNTIL) and world.gate(EXCHANGE_GATE)
+        return Moved(running=running, restart=EXCHANGED if noticed and _is_exchanged(machine.spec, running.spec) else "")
     changed = _changed(machine.spec, running.spec)
-    if not changed or _is_claim_missing(machine, running, changed, world):
+    if not changed or not (world.gate(EXCHANGE_GATE) and world.gate(MIGRATION_GATE)):
         return Moved(running=running)
-    if invalid := _invalid(machine, running, changed):
-        return Moved(running=running, restart=invalid)
+    missing = _missing(machine, running, changed, world)
+    invalid = "" if missing else _invalid(machine, running, changed)
+    if missing or invalid:
+        return Moved(running=running, restart=invalid, waiting=missing)
     left = [name for name in by_name(volumes_of(running.spec)) if name in running.unshared and name not in changed]
     if left:
         return Moved(running=running, restart=LEFT_BEHIND.format(left[0]))
@@ -55,6 +64,20 @@ def migrate(machine: Machine, running: Running, world: World) -> Moved:
     wanted = by_name(volumes_of(machine.spec))
     volumes = [copy(wanted[name]) if (name := each.get("name", "")) in moving else each for each in volumes_of(running.spec)]
     return Moved(running=running.but(spec={**running.spec, "volumes": volumes}, moving=moving))
+
+
+def _is_exchanged(template: Object, spec: Object) -> bool:
+    """True where the volumes differ, unless a hotpluggable one is gone from the template."""
+    wanted, here = by_name(volumes_of(template)), by_name(volumes_of(spec))
+    if any(is_hotpluggable(volume) for name, volume in here.items() if name not in wanted):
+        return False
+    return [_without_policy(each) for each in volumes_of(template)] != [_without_policy(each) for each in volumes_of(spec)]
+
+
+def _without_policy(volume: Object) -> Object:
+    """The volume without what only the instance says of its image."""
+    disk = volume.get("containerDisk")
+    return {**volume, "containerDisk": {**as_map(disk), "imagePullPolicy": ""}} if disk is not None else volume
 
 
 def _changed(template: Object, spec: Object) -> dict[str, str]:
@@ -85,8 +108,8 @@ def _fault(name: str, running: Running) -> str:
     return "luns" if disk.get("lun") is not None else ""
 
 
-def _is_claim_missing(machine: Machine, running: Running, changed: dict[str, str], world: World) -> bool:
-    """True if a claim or DataVolume of the template is not there: the migration waits for it."""
+def _missing(machine: Machine, running: Running, changed: dict[str, str], world: World) -> str:
+    """Which claim or DataVolume of the template is not there, as a message; "" where all are."""
     disks = by_name(disks_of(running.spec))
     for volume in volumes_of(machine.spec):
         name = volume.get("name", "")
@@ -95,14 +118,14 @@ def _is_claim_missing(machine: Machine, running: Running, changed: dict[str, str
         if volume.get("persistentVolumeClaim") is not None:
             checked = world.release.within(since=CLAIM_CHECKED_SINCE)
             if checked and not _claim(changed[name], machine.namespace, world):
-                return True
+                return f"{MISSING}: the pvc {changed[name]} doesn't exist"
         elif volume.get("dataVolume") is not None and not _has_data_volume(changed[name], machine, world):
-            return True
-    return False
+            return f"{MISSING}: the datavolume {changed[name]} doesn't exist"
+    return ""
 
 
 def _claim(name: str, namespace: str, world: World) -> Object | None:
-    """The claim of a name; that of a DataVolume has its name."""
+    """The claim of a name; that of a DataVolume bears its name."""
     entry = world.bundle.find("PersistentVolumeClaim", namespace, name) if name else None
     return entry.obj if entry else None
 
