@@ -271,7 +271,7 @@ def twenty_policies() -> list[object]:
 
 
 def others(files: Files, rounds: int) -> list[Row]:
-    """What libyaml's road costs against the round trip, and `validate` against `expand`."""
+    """What reading with libyaml costs against the round trip, and `validate` against `expand`."""
     found = []
     for what, change in LIBYAML.items():
         source = files.make(1000, change=change)

@@ -4,7 +4,7 @@ A run of the function loads some fifty modules. Half of the time goes into Pytho
 joins paths, and looks for files that do not exist. Here each module has a known place: beside the others, compiled in
 `__pycache__`. If a file is missing, or was not made from the source beside it, Python's own search loads the module.
 
-`ROAD` lists the modules that every rendering needs, in order. They are loaded together, without the locks and look-ups of
+`MODULES` lists the modules that every rendering needs, in order. They are loaded together, without the locks and look-ups of
 `import`. One file beside their compiled files holds the code of all of them. Python reads it faster than many files, because it
 holds shared values only once. The first run writes it, as Python itself writes compiled files. `PYTHONDONTWRITEBYTECODE`
 prevents that. A source that has changed since makes the file invalid, and the next run writes it again. The image's build
@@ -49,12 +49,12 @@ PACKAGE = __package__ or "krm_fn"
 SUFFIX = f".{sys.implementation.cache_tag}.pyc"
 HEAD = 16  # bytes before the code: magic number, flags, the source's time and size
 LARGEST, LARGEST_JOINED = 1 << 16, 1 << 20  # bytes of a compiled file; Python loads a larger one
-JOINED = f"__pycache__/road.{sys.implementation.cache_tag}.bin"
+JOINED = f"__pycache__/modules.{sys.implementation.cache_tag}.bin"
 BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 
-# The modules that rendering loads, each after the modules that it needs. Made by scripts/make_road.py.
-ROAD = """
+# The modules that rendering loads, each after the modules that it needs. Made by scripts/make_startup.py.
+MODULES = """
     hosts fast_path base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases
     config.checks config base.objects base.bundle kubevirt.api_versions kubevirt.holders kubevirt.removed_fields pipeline
     pipeline.modes pipeline.own_texts fast_path.fields yamlio yamlio.plain yamlio.scalars yamlio.plain.lines fast_path.shapes
@@ -117,7 +117,7 @@ def _spec(name: str, source: str, made_from: bytes, code: CodeType, cached: str)
 
 
 def load() -> None:
-    """Load the modules of ROAD, if none of them is loaded.
+    """Load the modules of MODULES, if none of them is loaded.
 
     Does nothing if one of them is missing or out of date; then `import` loads them.
     """
@@ -141,10 +141,10 @@ def load() -> None:
 
 
 def _specs() -> list[ModuleSpec]:
-    """The specs of the modules of ROAD; empty if one of them is missing or out of date."""
+    """The specs of the modules of MODULES; empty if one of them is missing or out of date."""
     home, finder = _home(), Finder()
     specs = []
-    for name in ROAD:
+    for name in MODULES:
         below, _, _ = name.rpartition(".")
         spec = finder.find_spec(f"{PACKAGE}.{name}", (f"{home}/{below.replace('.', '/')}" if below else home,))
         if spec is None:
@@ -154,7 +154,7 @@ def _specs() -> list[ModuleSpec]:
 
 
 def _joined_specs() -> list[ModuleSpec]:
-    """The specs of ROAD from the file that holds all of them; empty if there is no such file, or if a source has changed."""
+    """The specs of MODULES from the file that holds all of them; empty if there is no such file, or if a source has changed."""
     home = _home()
     try:
         data = _content(f"{home}/{JOINED}", LARGEST_JOINED)
@@ -197,7 +197,7 @@ def _write_joined(specs: Sequence[ModuleSpec]) -> bool:
 
 
 def join() -> None:
-    """Write the file that holds the code of ROAD, as the first run of the function does."""
+    """Write the file that holds the code of MODULES, as the first run of the function does."""
     home, specs = _home(), _specs()
     if not specs:
         sys.exit(f"{home}: the modules are not compiled; run python -m compileall {home}")

@@ -17,6 +17,9 @@ FILL = runpy.run_path(str(ROOT / "scripts" / "fill_docs.py"))
 RULES = runpy.run_path(str(ROOT / "scripts" / "make_rule_docs.py"))
 PAGES = FILL["documents"]()
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)")
+ANCHOR = re.compile(r"\]\((?!https?://)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def named(path: Path) -> str:
@@ -32,6 +35,23 @@ def test_quoted_files_and_outputs_are_as_they_are(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page in links."""
+    text = FENCE.sub("", page.read_text())
+    return {re.sub(r"[^\w -]", "", shown(title).lower()).replace(" ", "-") for title in HEADING.findall(text)}
+
+
+def shown(title: str) -> str:
+    """A heading without the addresses of its links."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_to_a_heading_name_one_that_is_there(page: Path) -> None:
+    links = [(page.parent / path if path else page, anchor) for path, anchor in ANCHOR.findall(page.read_text())]
+    assert [link for link in links if link[0].suffix == ".md" and link[1] not in anchors(link[0])] == []
 
 
 def test_the_rules_pages_are_those_of_the_rules() -> None:
@@ -102,6 +122,10 @@ def test_each_of_the_readmes_two_commands_is_one_command() -> None:
 def test_the_readmes_first_command_ends_in_what_the_examples_test_runs() -> None:
     files = "kustomization-examples/quickstart/bundle/*/ kustomization-examples/quickstart/bundle/sizes.yaml"
     assert command("quickstart").endswith(f" .venv/bin/kubevirt-render render {files}")
+
+
+def test_the_help_shows_each_commands_summary_in_full() -> None:
+    assert "..." not in FILL["output"]("kubevirt-render --help").partition("\nCommands:\n")[2]
 
 
 def test_the_readmes_table_has_all_commands() -> None:

@@ -119,7 +119,7 @@ startup.install()
 if sys.argv.pop() == "at once":
     startup.load()
 import krm_fn.hosts.function, krm_fn.pipeline.modes.expand
-for name in sorted(startup.ROAD):
+for name in sorted(startup.MODULES):
     module = sys.modules["krm_fn." + name]
     told = {key: getattr(module, key, None) for key in ("__name__", "__package__", "__file__", "__cached__", "__path__")}
     parent = sys.modules[module.__name__.rpartition(".")[0]]
@@ -141,7 +141,7 @@ def test_what_is_loaded_at_once_is_as_if_imported(package):
 def join(package):
     """Write the one file for the modules that a run needs."""
     assert joining(package).returncode == 0
-    return only_road(package)
+    return joined_file(package)
 
 
 def joining(package):
@@ -164,44 +164,44 @@ def test_what_one_file_holds_is_as_if_imported(package):
 
 
 def test_the_first_run_writes_the_one_file_and_the_next_reads_it(package):
-    first, road = ran(package, PYTHONDONTWRITEBYTECODE="")[:2], only_road(package)
+    first, joined = ran(package, PYTHONDONTWRITEBYTECODE="")[:2], joined_file(package)
     for file in (package / "krm_fn").rglob("*/__pycache__/*.pyc"):
         file.unlink()
-    written = road.stat().st_mtime_ns
+    written = joined.stat().st_mtime_ns
     assert ran(package, PYTHONDONTWRITEBYTECODE="")[:2] == first
-    assert road.stat().st_mtime_ns == written
+    assert joined.stat().st_mtime_ns == written
 
 
 def test_a_changed_source_makes_the_one_file_invalid_until_it_is_written_again(package):
     wanted = ran(package, PYTHONDONTWRITEBYTECODE="")[0]
-    before = only_road(package).read_bytes()
+    before = joined_file(package).read_bytes()
     source = package / "krm_fn" / "kubevirt" / "releases.py"
     source.write_text(source.read_text().replace('"""', '"""Changed. ', 1))
     for _ in range(3):  # Python compiles the source, the one file is written, the one file is read
         output, _, doc = ran(package, PYTHONDONTWRITEBYTECODE="")
         assert (output, doc.startswith("Changed. ")) == (wanted, True)
     assert b"Changed. " not in before
-    assert b"Changed. " in only_road(package).read_bytes()
+    assert b"Changed. " in joined_file(package).read_bytes()
 
 
 def test_the_one_file_is_not_written_where_python_writes_no_compiled_files(package):
     ran(package)
-    assert list((package / "krm_fn" / "__pycache__").glob("road.*")) == []
+    assert list((package / "krm_fn" / "__pycache__").glob("modules.*")) == []
 
 
 def test_a_run_that_cannot_write_the_one_file_renders_and_leaves_nothing(package):
     wanted = ran(package)[0]
-    road = package / "krm_fn" / "__pycache__" / f"road.{sys.implementation.cache_tag}.bin"
-    (road / "a folder in its place").mkdir(parents=True)
+    joined = package / "krm_fn" / "__pycache__" / f"modules.{sys.implementation.cache_tag}.bin"
+    (joined / "a folder in its place").mkdir(parents=True)
     assert ran(package, PYTHONDONTWRITEBYTECODE="")[0] == wanted
-    assert list(road.parent.glob("road.*")) == [road]
+    assert list(joined.parent.glob("modules.*")) == [joined]
     assert "can't be written" in joining(package).stderr
 
 
-def only_road(package):
+def joined_file(package):
     """The one file; fails if a part of another is left."""
-    (road,) = (package / "krm_fn" / "__pycache__").glob("road.*")
-    return road
+    (joined,) = (package / "krm_fn" / "__pycache__").glob("modules.*")
+    return joined
 
 
 @pytest.mark.parametrize(
@@ -223,9 +223,9 @@ def test_one_file_needs_compiled_modules(package):
 
 
 def test_what_is_loaded_at_once_is_what_rendering_needs():
-    script = runpy.run_path(str(ROOT / "scripts" / "make_road.py"))
+    script = runpy.run_path(str(ROOT / "scripts" / "make_startup.py"))
     source = (ROOT / "krm_fn" / "startup.py").read_text()
-    assert script["written"](source) == source, "run scripts/make_road.py"
+    assert script["written"](source) == source, "run scripts/make_startup.py"
 
 
 def test_nothing_is_loaded_at_once_where_a_module_was_changed(package):

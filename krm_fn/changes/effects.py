@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.paths_of_change import Difference
     from krm_fn.kubevirt.updates.transition import Transition
 
-# When a change is real. NEW: in machines that are created from now on.
+# When a change takes effect. NEW: in machines that are created from now on.
 LIVE, MIGRATION, RESTART, NEXT_START, NEW = "live", "migration", "restart", "nextStart", "new"
 
 
@@ -90,7 +90,7 @@ def changes_between(was: Running, now: Running, sides: tuple[Side, Side], when: 
 
 
 def _timed(found: Transition) -> list[tuple[Difference, str]]:
-    """The differences between what the guest has and what it gets, each with the time when it is real."""
+    """The differences between what the guest has and what it gets, each with the time when it takes effect."""
     was = found.base.running or found.first.running
     last = found.last.running
     if was is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-# The subcommands in the order of the help: module and click command bear the same name, with underscores.
+# The subcommands in the order of the help: module and click command have the same name, with underscores.
 COMMANDS = (
     "render",
     "check",

@@ -78,10 +78,11 @@ def argocd() -> None:
 def generate(
     config_file: str | None, *, allow_empty: bool, build_options: tuple[str, ...], timeout: float, **flags: Any
 ) -> int:
-    """Render the application in the current folder and print its objects.
+    """Print the rendered objects of an application.
 
-    A kustomization is built with kustomize, and a chart with helm. Otherwise all YAML and JSON files in the folder are
-    read. Settings are used in this order: the application's parameters, its env, the flags, the config file.
+    The application is the current folder. A kustomization is built with kustomize, and a chart with helm. Otherwise
+    all YAML and JSON files in the folder are read. Settings are used in this order: the application's parameters, its
+    env, the flags, the config file.
     """
     environment = dict(os.environ)
     try:
@@ -162,14 +163,17 @@ def printed(found: Sources, outcome: Outcome, *, notes: bool) -> bytes:
 @argocd.command("parameters")
 @options.config_options
 def announce(config_file: str | None, **flags: Any) -> None:
-    """Print the parameters that an application can set, as JSON."""
+    """Print the parameters of applications, as JSON."""
     config = options.settings(Sources(sources=()), config_file, flags, near=(os.curdir,))
     click.echo(json.dumps(parameters.announcement(config), indent=2))
 
 
 @argocd.command()
 def discover() -> None:
-    """Print the first file in the current folder with KubeVirt objects, if there is one."""
+    """Print the first file with KubeVirt objects.
+
+    It is looked for in the current folder. If there is none, nothing is printed.
+    """
     here = Paths([os.curdir])
     for file in here.files(os.curdir):
         found = here.read(os.curdir, file)
@@ -191,9 +195,10 @@ def ignore_differences(
     follow_links: bool,
     **flags: Any,
 ) -> int:
-    """Print the ignoreDifferences that an Application needs: the fields that the cluster changes and that can't be pinned.
+    """Print the ignoreDifferences of an Application.
 
-    Some differences disappear if the manifest has the value that the cluster stores. These are listed on stderr.
+    These are the fields that the cluster changes and that can't be pinned. Some differences disappear if the manifest
+    has the value that the cluster stores. These are listed on stderr.
     """
     found = options.read_sources(paths, kustomizations, verbose=verbose, timeout=timeout, follow_links=follow_links)
     found.refuse_skipped()

@@ -117,7 +117,7 @@ def day(text: str) -> str | None:
 
 
 def split(findings: Iterable[Finding], baseline: Baseline, *, today: str, release: Release) -> Split:
-    """The findings, which have fingerprints, held against a baseline. What stands for findings not reported is never known."""
+    """The findings, which have fingerprints, compared with a baseline. What stands for findings not reported is never known."""
     numbered = list(enumerate(baseline.entries))
     by_print = {known.fingerprint: known for _, known in reversed(numbered)}
     found = list(findings)

@@ -12,6 +12,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import bundles, options, progress, sizes, sizing_files
+from krm_fn.cli.folder_options import exclude_option
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.sizing import nodes, quotas, storage
@@ -77,7 +78,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Show what the VMs cost in a month, by the prices in a YAML file: `kubevirt-render schema prices` prints its schema.",
 )
-@click.option("--exclude", multiple=True, metavar="GLOB", help="Skip these files and folders. Repeatable.")
+@exclude_option
 @options.config_options
 def capacity(
     paths: tuple[str, ...],
@@ -92,12 +93,12 @@ def capacity(
     prices_file: str | None,
     **flags: Any,
 ) -> int:
-    """Show what VMs need of the cluster: files, folders, kustomizations (-k DIR) or stdin (-).
+    """Show what VMs need of the cluster.
+
+    The input is files, folders, kustomizations (-k DIR) or stdin (-). The kustomizations in a folder are built, offline.
 
     For each VM, the table has the guest's vCPUs and memory, and the CPU and memory that its pod requests, overhead and
     support containers included. Quotas of the bundle are compared with the sums.
-
-    The kustomizations in a folder are built, offline, and each of them is a bundle of its own.
 
     The exit code is 0 also if KubeVirt refuses a VM. check reports why. It is 1 if a kustomization can't be built or a
     document can't be read: stderr says why, and the others are shown.

@@ -71,7 +71,10 @@ def output_option(default: str) -> Callable[[Any], Any]:
 @click.group(invoke_without_command=True)
 @click.pass_context
 def catalogue(ctx: click.Context) -> None:
-    """Show the instancetypes and preferences that a KubeVirt release deploys."""
+    """Show the builtin instancetypes and preferences.
+
+    These are the ones that a KubeVirt release deploys.
+    """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

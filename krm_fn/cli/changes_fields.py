@@ -70,7 +70,7 @@ CAPITALS = frozenset(
     )
 )
 MANIFEST = "the manifest: "
-# When a change is real.
+# When a change takes effect.
 WHEN = {
     "live": "at once",
     "migration": "after the migration",

@@ -121,5 +121,5 @@ def told(record: Object) -> list[str]:
     if "startError" in record and effects[:1] not in (["refused"], ["refusedByPolicy"], ["error"]):
         effects.append("startError")
     if not any(each["when"] == "live" for each in record.get("changes", [{"when": "live"}])):
-        silent.add("live")  # what changes is real only after the migration
+        silent.add("live")  # what changes takes effect only after the migration
     return [effect for effect in effects if effect not in silent] or effects

@@ -13,7 +13,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
 from krm_fn.cli.build_flags import build_flags_option
-from krm_fn.cli.color import COLOR_HELP, is_colored, is_terminal
+from krm_fn.cli.color import color_option, is_colored, is_terminal
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, written
@@ -57,13 +57,7 @@ LISTING = ("junit", "tap")
     help="Report VMs that still refer to an instancetype or preference.",
 )
 @click.option("--summary", is_flag=True, help="Print the number of findings in the last line (formats text, github and tap).")
-@click.option(
-    "--color",
-    type=click.Choice(("auto", "always", "never")),
-    default="auto",
-    show_default=True,
-    help=f"Show colours and the lines of the files in text output. {COLOR_HELP}",
-)
+@color_option("colours and the lines of the files in text output")
 @click.option(
     "--baseline",
     "baseline_file",
@@ -101,11 +95,12 @@ def check(
     today: str | None,
     **flags: Any,
 ) -> int:
-    """Check files, folders, kustomizations (-k DIR) or stdin (-), and print findings.
+    """Report what KubeVirt refuses, and other mistakes.
 
-    The kustomizations in a folder are built, offline, and the result of each is checked. The files that they use are
-    not checked by themselves. Helm charts are built with --helm. In OpenShift Templates and VirtualMachineTemplates,
-    the objects are checked with the default values of their parameters.
+    The input is files, folders, kustomizations (-k DIR) or stdin (-). The kustomizations in a folder are built,
+    offline, and the result of each is checked. The files that they use are not checked by themselves. Helm charts are
+    built with --helm. In OpenShift Templates and VirtualMachineTemplates, the objects are checked with the default
+    values of their parameters.
 
     check reports what the API server and KubeVirt's webhooks would refuse, and mistakes that otherwise become visible
     only in the cluster: missing objects, shared disks, equal MAC addresses. render reports only what prevents rendering.

@@ -1,12 +1,23 @@
-"""Whether stdout shows colours."""
+"""Whether stdout shows colours, and the flag for that."""
 
 from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
-AUTO, ALWAYS = "auto", "always"
-COLOR_HELP = "auto: colours only on a terminal, or if FORCE_COLOR is set; none if NO_COLOR is set."
+import click
+
+if TYPE_CHECKING:
+    from krm_fn.cli.options import Decorator
+
+AUTO, ALWAYS, NEVER = "auto", "always", "never"
+
+
+def color_option(what: str) -> Decorator:
+    """Gives a command `--color`, which says whether `what` is shown."""
+    text = f"Show {what}. auto: colours only on a terminal, or if FORCE_COLOR is set; none if NO_COLOR is set."
+    return click.option("--color", type=click.Choice((AUTO, ALWAYS, NEVER)), default=AUTO, show_default=True, help=text)
 
 
 def is_terminal() -> bool:

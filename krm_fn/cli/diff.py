@@ -14,11 +14,11 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import side
-from krm_fn.changes.summary import WORDS, fails
+from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
-from krm_fn.cli.color import COLOR_HELP, is_colored
+from krm_fn.cli.color import color_option, is_colored
 from krm_fn.cli.diff_units import ClusterAfter, Compared
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.json_text import json_text
@@ -115,22 +115,16 @@ class Run(Value):
     show_default=True,
     help="existing: the VMs of BASE exist. new: show what new VMs start as, before and after the change.",
 )
-@click.option(
-    "--color",
-    type=click.Choice(("auto", "always", "never")),
-    default="auto",
-    show_default=True,
-    help=f"Show colours in text output. {COLOR_HELP}",
-)
+@color_option("colours in text output")
 @click.option(
     "--group/--no-group",
     default=True,
     show_default=True,
     help="Show VMs that change in the same way together, or each VM by itself (text, markdown).",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")
+@options.verbose_option
 @options.timeout_option(builds.TIMEOUT)
-@click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")
+@options.links_option
 @folder_options
 @partial(options.keys_options, CLUSTER_KEYS)
 def diff(
@@ -156,11 +150,11 @@ def diff(
     repository is compared with the working tree. VMs are matched by target, kind, namespace and name.
     With --to-kubevirt-version or --to-configuration, HEAD may be left out.
 
-    For each VM the output says whether KubeVirt refuses the update, and what is real at once, after a migration, or after
-    a restart.
+    For each VM the output says whether KubeVirt refuses the update, and what takes effect at once, after a migration,
+    or after a restart.
 
-    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe. It is 1 also if the input
-    can't be read or built.
+    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe, and if a policy finds an
+    error in it. It is 1 also if the input can't be read or built.
     """
     if base is None and (head is not None or merge_base is not None):
         raise UsageError("--head and --merge-base need --base; name a branch, a tag or a commit with it")
@@ -182,7 +176,7 @@ def diff(
         "markdown": partial(markdown_of, together=group),
     }
     is_whole = _print(compared, output, {"json": json_text, **write}) and compared.is_whole
-    return int(not is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
+    return int(not is_whole or (fail_on != NEVER and (fails(compared.answer["vms"], fail_on) or has_error(compared.answer))))
 
 
 def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:
@@ -240,7 +234,9 @@ def _two(paths: tuple[str, ...], to: ClusterAfter) -> tuple[str, str | None]:
     if paths == ("-", "-"):
         raise UsageError("both sides are -; stdin can be read once only")
     if len(paths) == 1 and not to:
-        raise UsageError("HEAD is missing; name the files after the change, or --to-kubevirt-version")
+        raise UsageError(
+            "HEAD is missing; name the files after the change, --base, --to-kubevirt-version or --to-configuration"
+        )
     return paths[0], paths[1] if len(paths) == 2 else None
 
 

@@ -35,10 +35,11 @@ STDOUT = "-"
 @click.option("--stdout", is_flag=True, help="Print the config instead of writing it.")
 @click.option("--force", is_flag=True, help="Overwrite a config that is there.")
 def init(path: str, source: str | None, *, stdout: bool, force: bool) -> None:
-    """Write a first .kubevirt-render.yaml for the repository in the folder PATH.
+    """Write a first .kubevirt-render.yaml for a repository.
 
-    It names the clusters that the layout of the folders shows, such as clusters/north. With --from it has the release
-    and the settings of a cluster. No cluster is contacted. If PATH is -, the config of this folder is printed.
+    The file is written into the folder PATH. It names the clusters that the layout of the folders shows, such as
+    clusters/north. With --from it has the release and the settings of a cluster. No cluster is contacted. If PATH is
+    -, the config of this folder is printed.
     """
     stdout, folder = stdout or path == STDOUT, "." if path == STDOUT else path
     if not os.path.isdir(folder):  # noqa: PTH112  takes any name

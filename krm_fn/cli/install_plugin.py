@@ -31,9 +31,10 @@ sys.exit(main())
 @click.command("install-plugin")
 @click.argument("folder", required=False, metavar="[DIR]", shell_complete=completion.FOLDER)
 def install_plugin(folder: str | None) -> None:
-    """Install the plugin for `kubectl kustomize --enable-alpha-plugins` into DIR.
+    """Install the plugin for `kubectl kustomize`.
 
-    DIR is the plugin home of kustomize. The default is the folder in which kustomize looks for plugins.
+    `kubectl kustomize --enable-alpha-plugins` then renders. DIR is the plugin home of kustomize. The default is the
+    folder in which kustomize looks for plugins.
     """
     home = Path(folder).absolute() if folder else _home()
     place = home / API_VERSION / KIND.lower() / KIND

@@ -14,10 +14,10 @@ from krm_fn.base.errors import UsageError
 @click.option("--stdio", is_flag=True, hidden=True, help="Accepted, because many editors add it.")
 @click.option("--afresh", is_flag=True, help="Read and check everything again after each change. This takes longer.")
 def lsp(*, stdio: bool, afresh: bool) -> None:  # noqa: ARG001  stdio has no effect
-    """Run the language server on stdin and stdout, for an editor.
+    """Run the language server, which an editor starts.
 
-    While you type, it reports the findings of `check`, completes names, fields and values, and shows sizes. See
-    docs/editors.md for the settings of editors.
+    It speaks on stdin and stdout. While you type, it reports the findings of `check`, completes names, fields and
+    values, and shows sizes. See docs/editors.md for the settings of editors.
     """
     try:
         from krm_fn.lsp.server import server

@@ -66,14 +66,15 @@ def migrate(
     fail_on: str | None,
     **flags: Any,
 ) -> int:
-    """Rewrite old manifests for a KubeVirt release: files, folders, kustomizations (-k DIR) or stdin (-).
+    """Rewrite old manifests for a KubeVirt release.
 
-    The command replaces old kinds, API versions and fields: flavors by instancetypes, presets by instancetypes and
-    preferences, OfflineVirtualMachines by VMs. Everything else is printed unchanged. In folders with kustomizations, the
-    resources are migrated in their own files. Patches and other parts of a kustomization are left alone.
+    The input is files, folders, kustomizations (-k DIR) or stdin (-). The command replaces old kinds, API versions and
+    fields: flavors by instancetypes, presets by instancetypes and preferences, OfflineVirtualMachines by VMs.
+    Everything else is printed unchanged. In folders with kustomizations, the resources are migrated in their own
+    files. Patches and other parts of a kustomization are left alone.
 
-    Findings on stderr name what can't be migrated. If a finding has the severity of --fail-on or a higher one, the exit
-    code is 1 and stdout stays empty.
+    Findings on stderr name what can't be migrated. If a finding has the severity of --fail-on or a higher one, the
+    exit code is 1 and stdout stays empty.
     """
     _check_usage(in_place=in_place, check=check, diff=diff)
     if in_place or check or diff:

@@ -147,15 +147,23 @@ def repository_options(command: Any) -> Any:
     return folder_options(command)
 
 
+def links_option(command: Any) -> Any:
+    """Gives a command `--follow-links`."""
+    return click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")(
+        command
+    )
+
+
+def verbose_option(command: Any) -> Any:
+    """Gives a command `--verbose`."""
+    return click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")(
+        command
+    )
+
+
 def source_options(command: Any) -> Any:
     """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
-    command = click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")(
-        command
-    )
-    command = click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")(
-        command
-    )
-    command = timeout_option(builds.TIMEOUT)(command)
+    command = timeout_option(builds.TIMEOUT)(verbose_option(links_option(command)))
     command = click.option(
         "-k",
         "--kustomize",

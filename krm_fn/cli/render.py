@@ -74,10 +74,11 @@ def render(
     output_dir: str | None,
     **flags: Any,
 ) -> int:
-    """Render files, folders, kustomizations (-k DIR) or stdin (-).
+    """Apply instancetypes and preferences to VMs.
 
-    Instancetypes and preferences are applied to the VMs. Everything else is printed unchanged. The kustomizations in a
-    folder are built, offline, and the result of each is rendered. The files that they use are not rendered by themselves.
+    The input is files, folders, kustomizations (-k DIR) or stdin (-). Everything but the VMs is printed unchanged. The
+    kustomizations in a folder are built, offline, and the result of each is rendered. The files that they use are not
+    rendered by themselves.
 
     Findings are printed on stderr. If a finding has the severity of --fail-on or a higher one, the exit code is 1, stdout
     stays empty and --output-dir writes nothing. With --output-dir, a kustomization that can't be built is reported, its

@@ -72,11 +72,11 @@ def report(
     config_file: str | None,
     **flags: Any,
 ) -> None:
-    """Write one page about VMs for a browser: files, folders, kustomizations (-k DIR) or stdin (-).
+    """Write one page about VMs for a browser.
 
-    The page shows the findings of `check`, what the VMs need, what they refer to, and each rendered VM with the source of
-    each value. With --base REF, it also shows what the change since a commit does to each VM. The page is one file that
-    loads nothing.
+    The input is files, folders, kustomizations (-k DIR) or stdin (-). The page shows the findings of `check`, what the
+    VMs need, what they refer to, and each rendered VM with the source of each value. With --base REF, it also shows
+    what the change since a commit does to each VM. The page is one file that loads nothing.
 
     The exit code is 0 also if there are findings. Use check to fail a pipeline.
     """

@@ -24,7 +24,10 @@ PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 @click.argument("rule", required=False, metavar="[ID]", shell_complete=completion.among(ids))
 @click.option("--rule-packages", metavar="NAME[,NAME]", help="Also show the rules of these families, from installed packages.")
 def rules(rule: str | None, rule_packages: str | None) -> None:
-    """List the rules, or describe one: what it finds, why it matters, how to fix it."""
+    """List the rules, or describe one.
+
+    The description says what the rule finds, why it matters, and how to fix it.
+    """
     known = {**all_rules(), **_own(rule_packages)}
     if rule is None:
         width = max(map(len, known), default=0)

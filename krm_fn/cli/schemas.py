@@ -1,4 +1,4 @@
-"""The flag `--schemas`: folders of CustomResourceDefinitions that objects are held against."""
+"""The flag `--schemas`: folders of CustomResourceDefinitions that objects are checked against."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 @quiet_option
 @options.config_options
 def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | None, *, update: bool, **flags: Any) -> int:
-    """Run the cases in the folders DIR.
+    """Run tests of your own: the cases in the folders DIR.
 
     A case is a folder with an input: input.yaml, the folder input, or a kustomization. expected.yaml lists the findings
     of `check` and the fields of `render` that are expected for this input. Optional: config.yaml is the function config

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Release, Version
 
-KIND, GROUP = "HyperConverged", "hco.kubevirt.io"
 PATCH = "kubevirt.kubevirt.io/jsonpatch"
 GATES_AT: Path = ("developerConfiguration", "featureGates")
 DISABLED_AT: Path = ("developerConfiguration", "disabledFeatureGates")

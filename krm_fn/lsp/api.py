@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # Places that the table leaves to Kubernetes.
 METADATA = ("name", "namespace", "labels", "annotations")
-ROOT = ("apiVersion", "kind", "metadata", "spec")
 BOOLEANS = ("true", "false")
 
 

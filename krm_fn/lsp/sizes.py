@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import RenderError
-from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import quantity
 from krm_fn.lsp.markdown import plain
@@ -32,11 +31,6 @@ def records(items: Sequence[Any], config: Config) -> dict[Key, Object]:
     except RenderError:
         return {}
     return {(each["kind"], each["namespace"], each["name"]): each for each in found["vms"]}
-
-
-def key_of(obj: Object) -> Key:
-    """The key of an object's record."""
-    return kind_of(obj), effective_namespace(obj), name_of(obj)
 
 
 def size(record: Object) -> str:

@@ -1,1 +1,1 @@
-"""The stages in order: a bundle is analyzed, checked by the rules, and written in a mode."""
+"""The stages in order: a bundle is analysed, checked by the rules, and written in a mode."""

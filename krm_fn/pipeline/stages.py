@@ -141,7 +141,7 @@ def render(
     found = [*limited(of_policies), *_found(facts, schemas, severity, definitions=judging.definitions)]
     on = [finding for finding in found if not _is_off(finding, settings)]
     placed = [_placed(finding, facts) for finding in _roots(on, facts, following=judging.following)]
-    kept, ignored = _silenced(placed, facts, heeded=judging.ignores)
+    kept, ignored = _silenced(placed, facts, effective=judging.ignores)
     off = [finding for finding in found if _is_off(finding, settings)] if len(on) < len(found) else []
     outcome = Outcome(
         items=modes.apply([*items, *judging.surroundings.context], facts),
@@ -317,10 +317,10 @@ def _refusals(facts: BundleFacts) -> Iterable[AdmissionFacts]:
     return surroundings.certain(found, facts)
 
 
-def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:
+def _silenced(found: list[Finding], facts: BundleFacts, *, effective: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:
     """The findings that count, including those about ignores, and the findings that are ignored.
 
-    `heeded`: ignores have an effect.
+    `effective`: ignores have an effect.
     """
     if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.bundle.entries):
         return found, ()
@@ -337,10 +337,10 @@ def _silenced(found: list[Finding], facts: BundleFacts, *, heeded: bool) -> tupl
             unused=tuple(each for each in ignores.unused(declared, ignored, facts.config) if each[1] not in cut)
         )
     of_ignores = registry.judge_bundle(declared, facts.config.severity, "ignore")
-    kept = [finding for finding in found if not heeded or ignores.key(finding) not in why]
+    kept = [finding for finding in found if not effective or ignores.key(finding) not in why]
     return (
         [*kept, *(results.placed(finding, facts.bundle) for finding in of_ignores)],
         tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored))
-        if heeded
+        if effective
         else (),
     )

@@ -80,11 +80,11 @@ def builder(path: str | None = None) -> Builder | None:
     return None
 
 
-def version(of: Builder, timeout: float = TIMEOUT) -> str:
+def version(of: Builder) -> str:
     """What a program says of its version, for a cache; "" where it does not say."""
     words = ["version"] if of.words == ("build",) else ["version", "--client"]
     try:
-        ran = programs.finished(of.program, words, environment=environment(""), timeout=timeout, quiet=True)
+        ran = programs.finished(of.program, words, environment=environment(""), timeout=TIMEOUT, quiet=True)
     except subprocess.TimeoutExpired:
         return ""
     return "" if ran.code else ran.out.decode(errors="replace").strip()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.repositories.kustomization import FILES
-from krm_fn.repositories.origins import Made, Origin, Origins, located
+from krm_fn.repositories.origins import Origin, Origins, located
 from krm_fn.sources.places import MATCHERS
 from krm_fn.yamlio import ListText
 
@@ -54,8 +53,7 @@ class Homes:
         if of.item < 0 or not of.file:
             return None
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
-        made = Made(of.file, is_generated=of.file.rpartition("/")[2] in FILES)
-        return self._origins.of(self._items[of.item], (*of.inside, *path), made)
+        return self._origins.of(self._items[of.item], (*of.inside, *path), of.file)
 
     def _text(self, file: str) -> StreamText | None:
         """The text of a file that the target is made of."""

@@ -56,11 +56,8 @@ def kustomization(obj: Object, folder: str, file: str) -> Kustomization:
     includes = [*here.local(_included(obj)), *here.local(_plugin_files(obj))]
     files = [*here.local(_files(obj))]
     charts = [*here.local(_charts(obj))]
-    inline = [at for at, written in _plugins(obj) if is_inline(written)]
     component = kind_of(obj) == COMPONENT
-    return Kustomization(
-        folder, file, obj, component, tuple(includes), tuple(files), tuple(charts), tuple(here.remote), tuple(inline)
-    )
+    return Kustomization(folder, file, obj, component, tuple(includes), tuple(files), tuple(charts), tuple(here.remote))
 
 
 def is_inline(written: str) -> bool:

@@ -11,11 +11,6 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding, Suppressed
 
 
-def of_target(findings: Iterable[Finding], target: str) -> list[Finding]:
-    """The findings with the name of the target that has them."""
-    return [finding.but(targets=(target,)) for finding in findings]
-
-
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, each once, in the order of the first of each; its targets are those of all that are the same."""
     found: dict[tuple[Any, ...], Finding] = {}

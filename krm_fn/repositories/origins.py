@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base import bundle
-from krm_fn.base.errors import InputError
-from krm_fn.base.objects import ORIGIN, annotations_of, group_of, kind_of, name_of, text
+from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, kustomization
@@ -25,24 +24,14 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.repositories.building import Built
     from krm_fn.repositories.types import Kustomization, Target
     from krm_fn.repositories.writers import Patch, Texts
     from krm_fn.yamlio import StreamText
 
-__all__ = ["Made", "Origin", "Origins", "located", "separated"]
+__all__ = ["Origin", "Origins", "located"]
 
 GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
-
-
 MOST_WAYS = 100  # on which a file may come into a target
-
-
-class Made(NamedTuple):
-    """What an object was made of: a file with it, or the kustomization that generated it; "" where it is not known."""
-
-    file: str = ""
-    is_generated: bool = False
 
 
 class Layer(NamedTuple):
@@ -50,29 +39,6 @@ class Layer(NamedTuple):
 
     kustomization: Kustomization
     item: int
-
-
-def separated(obj: Object, built: Built) -> tuple[Object, Made]:
-    """An object without the annotation that building added, and what that says."""
-    notes = annotations_of(obj)
-    if ORIGIN not in notes:
-        return obj, Made()
-    left = {key: value for key, value in notes.items() if key != ORIGIN}
-    about = {key: value for key, value in obj["metadata"].items() if key != "annotations" or left}
-    if left:
-        about["annotations"] = left
-    origin = _read(text(notes[ORIGIN]))
-    path = text(origin.get("path"))
-    made = Made() if origin.get("repo") else Made(path, False) if path else Made(text(origin.get("configuredIn")), True)
-    return {**obj, "metadata": about}, made._replace(file=built.file(made.file)) if made.file else made
-
-
-def _read(annotation: str) -> Object:
-    """What an annotation says, which an object may have brought along."""
-    try:
-        return as_map(yamlio.read_value(annotation))
-    except InputError:
-        return {}
 
 
 class Origins:
@@ -85,19 +51,22 @@ class Origins:
         self._found: dict[str, list[Patch]] = {}
         self._ways_found: dict[tuple[str, str], list[Layer]] = {}
 
-    def of(self, obj: Object, path: Path, made: Made) -> Origin:
-        """Where the value at a path of a built object is written; `path` may lead on from there to what is missing."""
-        if made.is_generated or not made.file:
-            return self._generated(obj, made.file or self._target.file)
-        way = self._way(made.file, obj)
-        entry = self._entry(made.file, obj, way)
+    def of(self, obj: Object, path: Path, file: str) -> Origin:
+        """Where the value at a path of a built object is written; `path` may lead on from there to what is missing.
+
+        `file` is the file with the object, or the kustomization that generated it; "" where it is not known.
+        """
+        if not file or file.rpartition("/")[2] in FILES:
+            return self._generated(obj, file or self._target.file)
+        way = self._way(file, obj)
+        entry = self._entry(file, obj, way)
         value = get(obj, path, UNSET)
         if value is not UNSET:
             names = self._names(obj, entry, way)
             for layer in way:
                 if found := writer(*layer, self.patches(layer), Wanted(obj, names, path, value)):
                     return found
-        return Origin(made.file, entry.item, (*entry.path, *path)) if entry else Origin(made.file)
+        return Origin(file, entry.item, (*entry.path, *path)) if entry else Origin(file)
 
     def _generated(self, obj: Object, file: str) -> Origin:
         layer = next((each for each in self._all if each.kustomization.file == file), None)

@@ -68,7 +68,7 @@ def _shared(
 ) -> Iterator[Any]:
     parts = [pieces[at : at + chunk] for at in range(0, len(pieces), chunk)]
     with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=begun) as pool:
-        # `pool.map` would cancel what waits while a dead process makes all of that fail, which the pool can't bear
+        # `pool.map` would cancel what waits while a dead process makes all of that fail, which breaks the pool
         waiting = [pool.submit(_each, work, part) for part in parts][::-1]
         try:
             while waiting:

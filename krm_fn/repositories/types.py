@@ -34,7 +34,7 @@ class Kustomization(NamedTuple):
 
     `includes` may be files or folders with kustomizations of their own: resources, bases and components, generators,
     transformers and validators. `files` are named in any other role. `charts` are the folders of Helm charts. `remote` are
-    references to other machines, and `inline` the generators, transformers and validators that are written in place.
+    references to other machines.
     """
 
     folder: str
@@ -45,7 +45,6 @@ class Kustomization(NamedTuple):
     files: tuple[Reference, ...] = ()
     charts: tuple[Reference, ...] = ()
     remote: tuple[Reference, ...] = ()
-    inline: tuple[Path, ...] = ()
 
     @property
     def uses(self) -> frozenset[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
 
-INSTANCE_TYPE, HOST_NAME = "node.kubernetes.io/instance-type", "kubernetes.io/hostname"
+INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 UNSCHEDULABLE: Object = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 EXPECTED = "expected a list of shapes, or what `kubectl get nodes -o json` prints"
 # The keys of a shape that a person writes, and what their values are.

@@ -9,7 +9,7 @@ from krm_fn import yamlio
 from krm_fn.base.objects import Ref
 from krm_fn.cli.formats import FORMATS, Report, written
 from krm_fn.findings.finding import Finding, Suppressed
-from krm_fn.repositories.merging import merged, merged_suppressed, of_target
+from krm_fn.repositories.merging import merged, merged_suppressed
 
 FOUND = Finding(
     rule="missing-object",
@@ -21,6 +21,10 @@ FOUND = Finding(
     line=3,
     column=5,
 )
+
+
+def of_target(findings, target):
+    return [finding.but(targets=(target,)) for finding in findings]
 
 
 def test_the_same_finding_of_several_targets_is_reported_once():

@@ -11,7 +11,8 @@ from krm_fn import yamlio
 from krm_fn.base.paths import get, leaves
 from krm_fn.repositories.building import Builder, build
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.origins import Made, Origin, Origins, located, separated
+from krm_fn.repositories.origins import Origin, Origins, located
+from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.writers import same_place
 
 FILES = {
@@ -121,39 +122,39 @@ def texts(file):
 
 
 def built(kustomize):
-    """The target, and its built objects with what they were made of."""
+    """The target, and its built objects, each with its file."""
     (target,) = discover(["."]).targets
-    found = build(target, Builder(kustomize, ("build",)))
-    return target, [separated(obj, found) for obj in yamlio.read_stream(found.data).items]
+    found = read_built(target, build(target, Builder(kustomize, ("build",))))
+    return target, [(obj, file) for obj, (file, _) in zip(found.items, found.places, strict=True)]
 
 
-def place(origins, obj, path, made):
-    origin = origins.of(obj, path, made)
+def place(origins, obj, path, file):
+    origin = origins.of(obj, path, file)
     return (origin.file, *located(origin, texts(origin.file)))
 
 
 def test_a_value_stands_where_it_was_written_last(here, kustomize):
     tree(here, FILES)
     target, objects = built(kustomize)
-    ((web, made),) = [each for each in objects if each[0]["metadata"]["name"] == "n-web"]
+    ((web, file),) = [each for each in objects if each[0]["metadata"]["name"] == "n-web"]
     origins = Origins(target, texts)
-    assert {path: place(origins, web, path, made) for path in EXPECTED} == EXPECTED
+    assert {path: place(origins, web, path, file) for path in EXPECTED} == EXPECTED
 
 
 def test_another_object_is_not_taken_for_the_one_that_is_patched(here, kustomize):
     tree(here, FILES)
     target, objects = built(kustomize)
-    ((shop, made),) = [each for each in objects if each[0]["metadata"]["name"] == "n-shop"]
-    assert place(Origins(target, texts), shop, ("spec", "runStrategy"), made) == ("base/vms.yaml", 6, 16)
+    ((shop, file),) = [each for each in objects if each[0]["metadata"]["name"] == "n-shop"]
+    assert place(Origins(target, texts), shop, ("spec", "runStrategy"), file) == ("base/vms.yaml", 6, 16)
 
 
 def test_every_value_has_an_origin_with_the_same_value(here, kustomize):
     tree(here, FILES)
     target, objects = built(kustomize)
     origins = Origins(target, texts)
-    for obj, made in objects:
+    for obj, file in objects:
         for path, value in leaves(obj):
-            origin = origins.of(obj, path, made)
+            origin = origins.of(obj, path, file)
             found = get(texts(origin.file).items[origin.item], origin.path)
             if origin.inside:
                 found = get(yamlio.read_stream(found.encode()).items[origin.inside[0]], origin.inside[1])
@@ -166,8 +167,8 @@ def test_a_list_of_a_patch_replaces_the_one_of_the_base(here, kustomize):
     tree(here, {**FILES, "overlay/patch.yaml": patch, "overlay/kustomization.yaml": overlay, "comp/kustomization.yaml": ""})
     (here / "comp" / "kustomization.yaml").unlink()
     target, objects = built(kustomize)
-    ((web, made),) = [each for each in objects if each[0]["metadata"]["name"] == "n-web"]
-    origin = Origins(target, texts).of(web, (*DISKS, 0, "name"), made)
+    ((web, file),) = [each for each in objects if each[0]["metadata"]["name"] == "n-web"]
+    origin = Origins(target, texts).of(web, (*DISKS, 0, "name"), file)
     assert origin == Origin("overlay/patch.yaml", 0, (*DISKS, 0, "name"))
 
 
@@ -189,21 +190,21 @@ spec:
     images = "images: [{name: one, newTag: '2'}]\nreplicas: [{name: web, count: 3}]\n"
     tree(here, {"a/kustomization.yaml": f"resources: [d.yaml]\npatchesStrategicMerge: [p.yaml]\n{images}"})
     tree(here, {"a/d.yaml": deployment, "a/p.yaml": patch})
-    target, ((obj, made),) = built(kustomize)
+    target, ((obj, file),) = built(kustomize)
     containers = ("spec", "template", "spec", "containers")
     number = [each["name"] for each in get(obj, containers)].index("b")
     origins = Origins(target, texts)
-    assert origins.of(obj, (*containers, number, "tty"), made) == Origin("a/p.yaml", 0, (*containers, 0, "tty"))
-    assert origins.of(obj, (*containers, 1 - number, "image"), made) == Origin(
+    assert origins.of(obj, (*containers, number, "tty"), file) == Origin("a/p.yaml", 0, (*containers, 0, "tty"))
+    assert origins.of(obj, (*containers, 1 - number, "image"), file) == Origin(
         "a/kustomization.yaml", 0, ("images", 0, "newTag")
     )
-    assert origins.of(obj, ("spec", "replicas"), made) == Origin("a/kustomization.yaml", 0, ("replicas", 0, "count"))
+    assert origins.of(obj, ("spec", "replicas"), file) == Origin("a/kustomization.yaml", 0, ("replicas", 0, "count"))
 
 
 def test_what_is_generated_comes_from_its_generator(here, kustomize):
     tree(here, {"a/kustomization.yaml": "configMapGenerator:\n  - name: one\n    literals: [a=b]\n  - name: two\n"})
     target, objects = built(kustomize)
-    found = {obj["metadata"]["name"][:3]: Origins(target, texts).of(obj, ("data",), made) for obj, made in objects}
+    found = {obj["metadata"]["name"][:3]: Origins(target, texts).of(obj, ("data",), file) for obj, file in objects}
     assert found["one"] == Origin("a/kustomization.yaml", 0, ("configMapGenerator", 0))
 
 
@@ -218,7 +219,7 @@ def test_two_ways_to_one_file_are_told_apart_by_the_names(here, kustomize):
     target, objects = built(kustomize)
     origins = Origins(target, texts)
     path = ("spec", "instancetype", "name")
-    assert {obj["metadata"]["name"]: origins.of(obj, path, made).file for obj, made in objects} == {
+    assert {obj["metadata"]["name"]: origins.of(obj, path, file).file for obj, file in objects} == {
         "a-web": "a/p.yaml",
         "b-web": "b/p.yaml",
     }
@@ -238,7 +239,7 @@ def test_many_ways_to_one_file_take_no_time(here):
         "metadata": {"name": "shop"},
         "spec": {"runStrategy": "Always"},
     }
-    origin = Origins(target, texts).of(obj, ("spec", "runStrategy"), Made("k0/vms.yaml"))
+    origin = Origins(target, texts).of(obj, ("spec", "runStrategy"), "k0/vms.yaml")
     assert origin == Origin("k0/vms.yaml", 0, ("spec", "runStrategy"))
 
 
@@ -248,8 +249,8 @@ def test_a_value_of_a_patch_in_another_style_stands_at_its_start(here, kustomize
     files = {name: FILES[name] for name in ("base/kustomization.yaml", "base/vms.yaml")}
     tree(here, {**files, "overlay/kustomization.yaml": text})
     target, objects = built(kustomize)
-    ((web, made),) = [each for each in objects if each[0]["metadata"]["name"] == "web"]
-    assert place(Origins(target, texts), web, ("spec", "runStrategy"), made) == ("overlay/kustomization.yaml", 4, 12)
+    ((web, file),) = [each for each in objects if each[0]["metadata"]["name"] == "web"]
+    assert place(Origins(target, texts), web, ("spec", "runStrategy"), file) == ("overlay/kustomization.yaml", 4, 12)
 
 
 VALUES = st.recursive(

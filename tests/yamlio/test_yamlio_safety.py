@@ -212,7 +212,7 @@ class Wrong(NamedTuple):
 
     build: Callable[[], str]
     words: str
-    roads: tuple[str, ...] = ("validate", "check")
+    ways: tuple[str, ...] = ("validate", "check")
     holder: str = "items"
     is_error: bool = True
 
@@ -226,7 +226,7 @@ def with_metadata(lines: str) -> str:
     return VM.format("hostile").replace("    name: hostile\n", f"    name: hostile\n{lines}")
 
 
-ALL_ROADS = ("render", "validate", "check")
+ALL_WAYS = ("render", "validate", "check")
 VALIDATE = "  spec:\n    mode: validate\n"
 IGNORE = "    annotations:\n      kubevirt-render.dev/ignore: |\n"
 WRONG = {
@@ -235,18 +235,18 @@ WRONG = {
         lambda: with_disks("            - {}\n", numbered("            disk{}: 1\n", 100_000)), " has no field disk"
     ),
     "null-disks": Wrong(lambda: with_disks("            - null\n" * 500_000), "an item of disks is null"),
-    "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", roads=("render", "validate"), is_error=False),
+    "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", ways=("render", "validate"), is_error=False),
     "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 100_000), "is used by disks[0] too"),
     "fields-that-are-gone": Wrong(
         lambda: with_disks(numbered("            - name: d{}\n              volumeName: x\n", 50_000)),
         "KubeVirt 0.13 removed",
-        roads=ALL_ROADS,
+        ways=ALL_WAYS,
     ),
     "labels": Wrong(lambda: with_metadata("    labels:\n" + numbered("      -a{}: x\n", 100_000)), "is not valid"),
     "ignores": Wrong(
         lambda: with_metadata(IGNORE + numbered("        rule{}: why\n", 50_000)),
         " is not a rule; ",
-        roads=ALL_ROADS,  # annotations of this size are an error of their own
+        ways=ALL_WAYS,  # annotations of this size are an error of their own
     ),
 }
 
@@ -315,12 +315,12 @@ def test_the_command_ends_cleanly(row: Row, command: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
 def test_of_very_many_mistakes_the_first_are_reported_by_both_readers(wrong: Wrong, newline: str, tmp_path: Path) -> None:
     lines = listed(wrong.build(), wrong.holder).decode()
-    roads = {"render": (lines, ()), "validate": (lines + VALIDATE, ()), "check": (lines, ("check", "-"))}
-    for road, (text, arguments) in roads.items():
+    ways = {"render": (lines, ()), "validate": (lines + VALIDATE, ()), "check": (lines, ("check", "-"))}
+    for way, (text, arguments) in ways.items():
         ran = measured(text.replace("\n", newline).encode(), tmp_path, *arguments)
-        said = [line for line in (ran.out.decode() if road == "check" else ran.err).splitlines() if wrong.words in line]
-        told = road in wrong.roads
-        assert ran.code == (wrong.is_error and road != "render")
+        said = [line for line in (ran.out.decode() if way == "check" else ran.err).splitlines() if wrong.words in line]
+        told = way in wrong.ways
+        assert ran.code == (wrong.is_error and way != "render")
         assert len(said) == (MOST if told else 0)
         assert [" more of these are not reported" in line for line in said].count(True) == told
 

@@ -153,12 +153,12 @@ def gated(at: Path, gate: str, *, upstream: str, **more: Any) -> Check:
     )
 
 
-def required(at: Path, *, upstream: str, reason: str = REQUIRED, message: str = "", **more: Any) -> Check:
+def required(at: Path, *, upstream: str, reason: str = REQUIRED, **more: Any) -> Check:
     """The field is set, and not empty."""
     return Check(
         at=at,
         refuses=lambda value, _item, _scope: value is None or value == "",
-        message=message or f"{at[-1]} is missing; set it",
+        message=f"{at[-1]} is missing; set it",
         upstream=upstream,
         reason=reason,
         lazy=False,

@@ -31,7 +31,7 @@ RESERVATION_SINCE: Version = (1, 9)
 
 
 class Label(Value):
-    """Labels that a node must bear, as keys with the value "true"."""
+    """Labels that a node must have, as keys with the value "true"."""
 
     keys: Callable[[Launch], Iterable[str]]
     since: Version = ()

@@ -135,7 +135,7 @@ def _lasting_console_log(launch: Launch) -> Iterator[Object]:
 
 
 def _disks(launch: Launch, *, suffix: str = "", kernel_too: bool = False) -> Iterator[Object]:
-    """One container for each container disk; a volume that bears the name of the kernel's is passed over."""
+    """One container for each container disk; a volume that has the name of the kernel's is passed over."""
     volumes = (volume for volume in launch.volumes if volume.get("containerDisk") is not None)
     names = [text(volume.get("name")) for volume in volumes]
     for name in (*(name for name in names if kernel_too or name != KERNEL_BOOT), *_kernel(launch)):

@@ -47,7 +47,7 @@ class Pass(Value):
 def settled(machine: Machine, world: World) -> Machine:
     """The machine once the controller has nothing more to do, or does not get through."""
     for _ in range(PASSES):
-        after = one_pass(machine.but(error="", unresolved=False, volumes_change=""), world)
+        after = one_pass(machine.but(error="", unresolved=False), world)
         if after == machine:
             break
         machine = after
@@ -161,7 +161,7 @@ def _live(now: Pass, world: World) -> Pass:
     if now.ends or now.machine.running is None:
         return now
     moved = volume_migration.migrate(machine, now.machine.running, world)
-    machine = now.machine.but(running=moved.running, volumes_change=moved.waiting)
+    machine = now.machine.but(running=moved.running)
     return now.but(machine=machine, message=now.message or moved.restart)
 
 

@@ -92,7 +92,7 @@ class Machine(Value):
     `pins` are by matcher. `stored` are the revisions that the controller made for it, by name. `started` is the spec with which
     the instance was started; its matchers name the revisions of that time. `restart` is the message of the condition
     RestartRequired. `error` is why the controller does not get through; `unresolved`: already the references stop it.
-    `volumes_change` is why a volume migration cannot start. `strategy` is the run strategy that was last seen.
+    `strategy` is the run strategy that was last seen.
     """
 
     vm: Object
@@ -103,7 +103,6 @@ class Machine(Value):
     restart: str = ""
     error: str = ""
     unresolved: bool = False
-    volumes_change: str = ""
     migratable: bool = True
     strategy: str = ""
 

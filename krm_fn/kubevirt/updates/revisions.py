@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 # Until this release the revision's name is written into the VM's spec.
 NAMED_IN_SPEC_UNTIL: Version = (1, 5)
-# From this release on both matchers are looked up before anything is stored.
-LOOKED_UP_FIRST_SINCE: Version = (1, 6)
 
 
 class Synced(Value):

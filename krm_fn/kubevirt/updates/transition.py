@@ -45,7 +45,7 @@ class Transition(Value):
 
     @property
     def needs_migration(self) -> bool:
-        """True where the running instance has to move before all of its spec is real."""
+        """True where the running instance has to move before all of its spec takes effect."""
         return migration(self.base, self.head, self.world) is not None
 
 

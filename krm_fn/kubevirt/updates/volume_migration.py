@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MIGRATION = "Migration"
 # From when on a claim that is missing stops the migration before it starts.
 CLAIM_CHECKED_SINCE: Version = (1, 9)
-MISSING = "One of the destination volumes doesn't exist"
 FAULTS = ("filesystems", "shareable", "luns")
 LEFT_BEHIND = "cannot migrate the VM. The volume {} is RWO and not included in the migration volumes"
 # Access modes with which several nodes can use a claim.
@@ -29,11 +28,10 @@ CLAIM_AT = (("dataVolume", "name"), ("persistentVolumeClaim", "claimName"), ("me
 
 
 class Moved(Value):
-    """The running instance, the message of RestartRequired, and why the migration cannot start; "" where it can."""
+    """The running instance, and the message of RestartRequired; "" where the VM needs no restart."""
 
     running: Running
     restart: str = ""
-    waiting: str = ""
 
 
 def claim_of(volume: Object) -> str:
@@ -46,12 +44,10 @@ def migrate(machine: Machine, running: Running, world: World) -> Moved:
     if machine.vm["spec"].get("updateVolumesStrategy") != MIGRATION:
         return Moved(running=running)
     changed = _changed(machine.spec, running.spec)
-    if not changed:
+    if not changed or _is_claim_missing(machine, running, changed, world):
         return Moved(running=running)
-    missing = _missing(machine, running, changed, world)
-    invalid = "" if missing else _invalid(machine, running, changed)
-    if missing or invalid:
-        return Moved(running=running, restart=invalid, waiting=missing)
+    if invalid := _invalid(machine, running, changed):
+        return Moved(running=running, restart=invalid)
     left = [name for name in by_name(volumes_of(running.spec)) if name in running.unshared and name not in changed]
     if left:
         return Moved(running=running, restart=LEFT_BEHIND.format(left[0]))
@@ -89,8 +85,8 @@ def _fault(name: str, running: Running) -> str:
     return "luns" if disk.get("lun") is not None else ""
 
 
-def _missing(machine: Machine, running: Running, changed: dict[str, str], world: World) -> str:
-    """Which claim or DataVolume of the template is not there, as a message; "" where all are."""
+def _is_claim_missing(machine: Machine, running: Running, changed: dict[str, str], world: World) -> bool:
+    """True if a claim or DataVolume of the template is not there: the migration waits for it."""
     disks = by_name(disks_of(running.spec))
     for volume in volumes_of(machine.spec):
         name = volume.get("name", "")
@@ -99,14 +95,14 @@ def _missing(machine: Machine, running: Running, changed: dict[str, str], world:
         if volume.get("persistentVolumeClaim") is not None:
             checked = world.release.within(since=CLAIM_CHECKED_SINCE)
             if checked and not _claim(changed[name], machine.namespace, world):
-                return f"{MISSING}: persistentvolumeclaim {changed[name]} not found"
+                return True
         elif volume.get("dataVolume") is not None and not _has_data_volume(changed[name], machine, world):
-            return f"{MISSING}: datavolume {changed[name]} not found"
-    return ""
+            return True
+    return False
 
 
 def _claim(name: str, namespace: str, world: World) -> Object | None:
-    """The claim of a name; that of a DataVolume bears its name."""
+    """The claim of a name; that of a DataVolume has its name."""
     entry = world.bundle.find("PersistentVolumeClaim", namespace, name) if name else None
     return entry.obj if entry else None
 

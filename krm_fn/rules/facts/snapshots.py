@@ -29,7 +29,7 @@ class Unstored(Value):
     """Why mode `snapshot` can't store what a matcher of a VM refers to; the matcher then leaves as it came.
 
     `reason` is "name-taken" (`entry`, a ControllerRevision, holds something else), "no-label" (`entry` should be stored again,
-    but bears the new name itself), "name-too-long" (that of the ControllerRevision), "label-too-long" (the name of `found`),
+    but has the new name itself), "name-too-long" (that of the ControllerRevision), "label-too-long" (the name of `found`),
     "replaced" (the revision is stored again for the VM `other`), "status" (a reference in the VM's status counts, though it
     leads nowhere) or "unreadable" (so does one to `entry`, of a form that this release can't read).
     `matcher` is "instancetype" or "preference", `name` the one that the new ControllerRevision would have.

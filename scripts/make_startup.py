@@ -1,6 +1,6 @@
 """Write into krm_fn/startup.py which modules rendering loads, and in which order.
 
-python scripts/make_road.py
+python scripts/make_startup.py
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "krm_fn" / "startup.py"
-START, END = 'ROAD = """\n', '\n""".split()'
+START, END = 'MODULES = """\n', '\n""".split()'
 
 # Says which modules of the package are loaded with the function and its usual mode, each when its code has run.
 PROGRAM = """
@@ -29,7 +29,7 @@ import krm_fn.hosts.function, krm_fn.pipeline.modes.expand
 """
 
 
-def road() -> list[str]:
+def modules() -> list[str]:
     """The modules, without the package's name."""
     ran = subprocess.run([sys.executable, "-I", "-c", PROGRAM, str(ROOT)], capture_output=True, text=True, check=True)
     return [name for name in ran.stdout.split() if name != "__future__"]
@@ -38,7 +38,7 @@ def road() -> list[str]:
 def written(source: str) -> str:
     """The source of the target with the modules of today."""
     before, _, rest = source.partition(START)
-    lines = textwrap.wrap(" ".join(road()), 124, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(" ".join(modules()), 124, break_long_words=False, break_on_hyphens=False)
     return before + START + textwrap.indent("\n".join(lines), "    ") + END + rest.partition(END)[2]
 
 
