@@ -1,6 +1,7 @@
 """Measures how long an editor waits for diagnostics after a keystroke: a file with many VMs, over the real protocol.
 
     python bench/editing.py --vms 300 --keys 30 [--input list] [--afresh]
+    python bench/editing.py --vms 4 --targets 30 [--input base]
 
 The server keeps what it has read and judged of documents and VMs that do not change. `--afresh` turns that off. Inputs:
 
@@ -9,6 +10,10 @@ The server keeps what it has read and judged of documents and VMs that do not ch
     list       the same VMs in one document, `kind: List`: it has to be read again as a whole
     refused    the same VMs, each with a finding: what is not sound is judged again
     size       the keys are typed into an instancetype that all VMs use: all of them have to be judged again
+
+With `--targets N`, N kustomizations use a base, and each has a file of its own. Base and own file have so many VMs each, whose
+instancetypes are in another target. The keys are typed into the file of one of the N, or, with `--input base`, into the base,
+so that all N are built again.
 
 Prints the median, the shortest and the longest wait in milliseconds, and the time that `python -c pass` takes beside it: the
 figures mean nothing without a machine.
@@ -71,9 +76,32 @@ def typed(sort: str, text: str) -> list[tuple[int, str]]:
     return [(0, "# typed\n"), (middle, 'typed: "\n' if sort == "broken" else "# typed\n")]
 
 
-async def waits(folder: Path, text: str, keys: int, sort: str, *options: str) -> list[float]:
+def written(folder: Path, text: str, targets: int, sort: str) -> Path:
+    """Writes the files of a workspace; gives the one into which the keys are typed."""
+    if not targets:
+        return write(folder / FILE, text)
+    items = text.split("---\n")
+    machines = "---\n".join(item for item in items if "\nkind: VirtualMachine\n" in item)
+    others = "---\n".join(item for item in items if "\nkind: VirtualMachine\n" not in item)
+    files = [write(folder / name / FILE, found) for name, found in (("base", machines), ("sizes", others))]
+    for file in files:
+        write(file.parent / "kustomization.yaml", f"resources: [{FILE}]\n")
+    for number in range(targets):
+        target = folder / "targets" / str(number)
+        write(target / "kustomization.yaml", f"resources: [../../base, {FILE}]\nnamePrefix: n{number}-\n")
+        files.append(write(target / FILE, machines.replace("\n  name: ", "\n  name: own-")))
+    return files[0 if sort == "base" else 2]
+
+
+def write(file: Path, text: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return file
+
+
+async def waits(folder: Path, file: Path, keys: int, sort: str, *options: str) -> list[float]:
     """The seconds from a change to its diagnostics. Every other key removes the line that the one before it has inserted."""
-    client, uri = LanguageClient("bench", "1"), (folder / FILE).as_uri()
+    client, uri, text = LanguageClient("bench", "1"), file.as_uri(), file.read_text()
     received: asyncio.Queue[int | None] = asyncio.Queue()
 
     @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
@@ -109,15 +137,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vms", type=int, default=300)
     parser.add_argument("--keys", type=int, default=40)
-    parser.add_argument("--input", default="different", choices=("different", "broken", "list", "refused", "size"))
+    parser.add_argument("--input", default="different", choices=("different", "broken", "list", "refused", "size", "base"))
+    parser.add_argument("--targets", type=int, default=0)
     parser.add_argument("--afresh", action="store_true")
     arguments = parser.parse_args()
     text, options = text_of(arguments.vms, arguments.input), ["--afresh"] * arguments.afresh
     with tempfile.TemporaryDirectory() as name:
-        (Path(name) / FILE).write_text(text)
-        found = sorted(
-            each * 1000 for each in asyncio.run(waits(Path(name), text, arguments.keys, arguments.input, *options))[2:]
-        )
+        file = written(Path(name), text, arguments.targets, arguments.input)
+        waited = asyncio.run(waits(Path(name), file, arguments.keys, arguments.input, *options))
+        found = sorted(each * 1000 for each in waited[2:])
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], check=True)
     start = (time.perf_counter() - started) * 1000

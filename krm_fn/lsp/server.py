@@ -1,7 +1,9 @@
 """The protocol: requests and notifications of an editor, answered by one session.
 
 All answers are made by one thread, in the order of the requests, so that no answer is about an older text than the one before.
-A change waits a moment for the next one; what is judged then has all of them.
+A change waits a moment for the next one; what is judged then has all of them. Targets are built by other threads, so that an
+answer waits for kustomize only if it is about the objects of a target that changed. Before a target is judged, a further change
+may come: what is not built yet is then built with that.
 """
 
 from __future__ import annotations
@@ -18,10 +20,11 @@ from krm_fn import __version__
 from krm_fn.base.console import NAME
 from krm_fn.base.value import Value
 from krm_fn.lsp.converting import Converter, file_of, uri_of
-from krm_fn.lsp.session import Session
+from krm_fn.lsp.session import ALL, Session
+from krm_fn.repositories.pools import cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.lsp.answers import Diagnostic
@@ -50,7 +53,7 @@ class Server(LanguageServer):
         super().__init__(NAME, __version__)
         self.session = Session(afresh=afresh)
         self.hints = True
-        self._worker = ThreadPoolExecutor(1)
+        self._worker, self._builders = ThreadPoolExecutor(1), ThreadPoolExecutor(cores())
         self._open: dict[str, Text] = {}  # replaced, never changed: the worker may be reading it
         self._changed: set[str] = set()
         self._judging: asyncio.Task[None] | None = None
@@ -64,6 +67,16 @@ class Server(LanguageServer):
             return call(*given, **named)
 
         return await asyncio.get_running_loop().run_in_executor(self._worker, answer)
+
+    async def beside(self, build: Callable[[], None]) -> None:
+        """Build a target while the session answers."""
+        await asyncio.get_running_loop().run_in_executor(self._builders, build)
+
+    async def build_for(self, uri: str) -> None:
+        """Build the target of a file, before an answer about its objects: other answers need not wait for that."""
+        if file := file_of(uri):
+            for build in await self.work(self.session.workspace.builds_for, file):
+                await self.beside(build)
 
     def begin(self, folder: str | None, options: object) -> None:
         """Take the folder of the workspace, and the user's settings."""
@@ -79,7 +92,7 @@ class Server(LanguageServer):
         if isinstance(found, dict):
             self.hints = found[HINTS] if isinstance(found.get(HINTS), bool) else self.hints
             if found.get(BUILD) is False:  # only a new server builds again: an editor that does not trust a folder says it once
-                self.session.workspace.builds = False
+                self.session.workspace.may_build = False
 
     def take(self, uri: str, text: Text | None) -> None:
         """Take a file's unsaved text, None if the file on the disk counts again; judge what it belongs to."""
@@ -104,11 +117,6 @@ class Server(LanguageServer):
             watching = lsp.Registration("watch", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             await self.client_register_capability_async(lsp.RegistrationParams([watching]))
 
-    async def begin_judging(self) -> None:
-        """Judge the whole workspace."""
-        texts = self._open
-        self.publish(await self.work(self.session.begin), texts)
-
     async def _judge(self) -> None:
         while self._changed:
             before = self._open, len(self._changed)
@@ -117,7 +125,19 @@ class Server(LanguageServer):
                 continue
             files, texts = sorted(self._changed), self._open
             self._changed.clear()
-            self.publish(await self.work(self.session.change, files), texts)
+            if await self._built(await self.work(self.session.builds_due, files)):
+                self.publish(await self.work(self.session.change), texts)
+
+    async def _built(self, builds: Iterable[Callable[[], None]]) -> bool:
+        """Build some targets. False where a file has changed in the meantime: the rest is not built then."""
+        waiting = iter(builds)
+
+        async def some() -> None:
+            while not self._changed and (build := next(waiting, None)):
+                await self.beside(build)
+
+        await asyncio.gather(*(some() for _ in range(cores())))
+        return not self._changed
 
     def publish(self, found: Mapping[str, Sequence[Diagnostic]], texts: Mapping[str, Text]) -> None:
         """Send the diagnostics of files, as these texts have them."""
@@ -166,7 +186,7 @@ def _session(server: Server) -> None:
     @server.feature(lsp.INITIALIZED)
     async def initialized(_: lsp.InitializedParams) -> None:
         await server.watch()
-        await server.begin_judging()
+        server.judge_soon(*ALL)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     async def watched(params: lsp.DidChangeWatchedFilesParams) -> None:
@@ -209,6 +229,7 @@ def _places(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        await server.build_for(params.text_document.uri)
         found, convert = await server.at(params, server.session.hover)
         return convert.hover(found) if found and convert else None
 
@@ -246,6 +267,7 @@ def _files(server: Server) -> None:
         file = file_of(params.text_document.uri)
         if file is None or not server.hints:
             return []
+        await server.build_for(params.text_document.uri)
         found = await server.work(server.session.hints, file, params.range.start.line, params.range.end.line)
         convert = server.converter(file)
         return [convert.hint(each) for each in found]

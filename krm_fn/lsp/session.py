@@ -12,6 +12,7 @@ from krm_fn.base.bundle import CLUSTER_KINDS, effective_namespace
 from krm_fn.base.errors import RenderError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import get
+from krm_fn.config.repository import NAME
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.kubevirt.settings import Config
@@ -28,7 +29,7 @@ from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from krm_fn.lsp.index import Index, Place
     from krm_fn.lsp.sizes import Key
 
+# What concerns the whole workspace: its config.
+ALL = (NAME,)
 # Machines in one target for which sizes are worked out while somebody looks.
 MOST_MACHINES = 2_000
 
@@ -59,15 +62,20 @@ class Session:
             self._forget()
 
     def begin(self) -> dict[str, list[Diagnostic]]:
-        """Find all targets; see `diagnostics`."""
-        self._forget()
-        self.workspace.search()
-        return self.diagnostics()
+        """Judge the whole workspace; see `diagnostics`."""
+        return self.change(ALL)
 
-    def change(self, files: Sequence[str]) -> dict[str, list[Diagnostic]]:
-        """Judge again what the files belong to; see `diagnostics`."""
+    def builds_due(self, files: Sequence[str]) -> list[Callable[[], None]]:
+        """Take note of files that have changed; see `builds_due` of a workspace."""
         self._forget()
-        self.workspace.judge(files)
+        self.workspace.change(files)
+        return self.workspace.builds_due()
+
+    def change(self, files: Sequence[str] = ()) -> dict[str, list[Diagnostic]]:
+        """Judge again what has changed, these files too; see `diagnostics`."""
+        self._forget()
+        self.workspace.change(files)
+        self.workspace.judge()
         return self.diagnostics()
 
     def diagnostics(self) -> dict[str, list[Diagnostic]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
@@ -13,20 +14,22 @@ from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp.index import Index, occurrences
 from krm_fn.lsp.outline import Outline
 from krm_fn.repositories import building, merging
+from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.fixes import agreed
-from krm_fn.repositories.judging import Options, Unit, UnitResult, judge, judge_problem, read_unit, release_of
+from krm_fn.repositories.judging import Options, Unit, UnitResult, built_of, judge, judge_problem, read_unit, release_of
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import is_offered, offers_of, used_by_others, without_used
 from krm_fn.repositories.settings import Settings, files_by_settings
+from krm_fn.repositories.sharing import taken_by
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
 from krm_fn.sources.salvage import salvage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
+    from krm_fn.repositories.sharing import Offered, Taken
     from krm_fn.repositories.types import Target
     from krm_fn.sources.reading import Sources
 
@@ -45,58 +49,92 @@ class Workspace:
     """The folder in which the server works: the working directory. Paths run from there, with forward slashes.
 
     `texts` are the unsaved texts of files, by path. `error` is that of a config that is wrong; nothing is judged then.
-    With `afresh`, each judgement begins with nothing. While `builds` is False, no kustomization or chart is built: they name
-    programs, and their files have no findings then. Only one thread may call `search` and `judge`.
+    With `afresh`, each judgement begins with nothing. While `may_build` is False, no kustomization or chart is built: they name
+    programs, and their files have no findings then. Only one thread may use it.
     """
 
     def __init__(self, *, afresh: bool = False) -> None:
         self.texts: dict[str, str] = {}
-        self.builds = True
+        self.may_build = True
         self.error: RenderError | None = None
         self._found = Discovery()
         self._settings = Settings(Configs((os.curdir,)), checking)
-        self._options = Options(listed=False, fixing=True, proposing=True)
+        self._options = Options(listed=False, fixing=True, proposing=True, kept=True, builds=None if afresh else Builds())
+        self._before = None if afresh else Builds()  # of older texts
         self._units: list[Unit] = []
-        self._first: list[UnitResult] = []  # each unit by itself
-        self._results: list[UnitResult] = []  # with what the others offer
+        self._due: set[int] = set()  # the numbers of the units that are to be judged
+        self._first: dict[int, UnitResult] = {}  # each unit by itself
+        self._second: dict[int, tuple[UnitResult, Taken, UnitResult]] = {}  # by itself, what it takes of others, and with that
+        self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
         self._others: list[UnitResult] = []  # of what can't be built
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
         self._keeping: AbstractContextManager[object] = nullcontext() if afresh else Keeper()
 
-    def search(self) -> None:
-        """Find the targets again, and judge all of them."""
+    def change(self, files: Iterable[str]) -> None:
+        """Take note of the units that these files belong to; find the targets again if a file may have made others."""
+        files = tuple(files)
+        if not self._units or any(map(self._makes_others, files)):
+            self._search()
+        changed = {number for number, unit in enumerate(self._units) if any(uses(unit, file) for file in files)}
+        self._due |= changed
+        if self._options.builds:
+            self._options.builds.forget_failed(self._units[number].name for number in changed)
+
+    def builds_due(self) -> list[Callable[[], None]]:
+        """What builds the targets that are to be judged, one each; see `_builds`."""
+        return self._builds(self._units[number] for number in sorted(self._due))
+
+    def builds_for(self, file: str) -> list[Callable[[], None]]:
+        """What builds the target whose objects `objects` returns for a file; see `_builds`."""
+        unit = self._unit(file)
+        return self._builds([unit] if unit else ())
+
+    def _builds(self, units: Iterable[Unit]) -> list[Callable[[], None]]:
+        """What builds the targets of units, with the texts as they are now. Any thread may call it."""
+        texts = self._unsaved()
+        return [partial(_build, unit, self._options, texts) for unit in units if unit.target and self._options.builds]
+
+    def judge(self) -> None:
+        """Judge the units that have changed, unless nothing could be found."""
+        if self.error and not self._units:
+            return
+        # a whole workspace can be large: nothing is kept of its documents
+        with self._reading(), self._keeping if self._first else nullcontext():
+            try:
+                self._first.update((number, judge(self._units[number], self._options)) for number in sorted(self._due))
+                self._complete()
+                self._due.clear()
+                self.error = None
+            except RenderError as error:
+                self.error = error
+
+    def _makes_others(self, file: str) -> bool:
+        """True for a file that may change what the targets are: it decides that, or it has come or gone."""
+        decides = file.rpartition("/")[2] in DECIDING
+        return decides or self._unit(file) is None or not os.path.exists(file)  # noqa: PTH110
+
+    def _search(self) -> None:
+        """Find the targets again: all of them are to be judged."""
+        self._units, self._first, self._second, self.error = [], {}, {}, None
         with self._reading():
             try:
                 configs = Configs((os.curdir,))
                 self._settings = Settings(configs, checking)
                 self._found = discover((os.curdir,), excludes=configs.excludes)
                 self._take_units(configs)
-                self._first = [judge(unit, self._options) for unit in self._units]
-                self._complete()
-                self.error = None
             except RenderError as error:
                 self.error = error
-                self._units, self._first, self._results, self._others = [], [], [], []
-
-    def judge(self, files: Iterable[str]) -> None:
-        """Judge the units that use these files again; find the targets again if a file may have made others."""
-        wanted = frozenset(files)
-        numbers = [number for number, unit in enumerate(self._units) if any(uses(unit, file) for file in wanted)]
-        if any(file.rpartition("/")[2] in DECIDING for file in wanted) or not numbers:
-            self.search()
-            return
-        with self._reading(), self._keeping:  # not in `search`: a workspace can be large
-            try:
-                for number in numbers:
-                    self._first[number] = judge(self._units[number], self._options)
-                self._complete()
-            except RenderError as error:
-                self.error = error
+                self._units, self._results, self._others = [], [], []
+        self._due = set(range(len(self._units)))
+        if self._options.builds:
+            self._options.builds.forget_all_but(unit.name for unit in self._units)
+            self._before = Builds()
 
     def findings(self) -> dict[str, list[Finding]]:
         """The findings of all units by file; those about no file are left out."""
         found: dict[str, list[Finding]] = {}
-        each = [finding for unit in (*self._results, *self._others) for finding in unit.renumbered(0).findings]
+        results = (*(result for _, result in self._results), *self._others)
+        each = [finding for result in results for finding in result.renumbered(0).findings]
         each += [finding for file in self.texts for finding in self._unreadable(file)]
         for finding in merging.merged(each):
             if finding.file:
@@ -105,13 +143,12 @@ class Workspace:
 
     def fixes(self, file: str) -> dict[str, Fix]:
         """The fixes in a file on which all units agree, by the fingerprints of their findings."""
-        found = agreed(each.fixing for each in self._results if each.fixing)
+        found = agreed(result.fixing for _, result in self._results if result.fixing)
         return {fix.fingerprint: fix for fix in found if fix.file == file}
 
     def release(self, file: str) -> Release:
         """The release that a file is checked for."""
-        pairs = zip(self._units, self._results, strict=False)
-        found = next((result for unit, result in pairs if uses(unit, file)), None)
+        found = next((result for unit, result in self._results if uses(unit, file)), None)
         return found.release if found else release_of(self.config(file))
 
     def config(self, file: str) -> Config:
@@ -130,14 +167,14 @@ class Workspace:
         """The objects of the first unit that uses a file; None if they can't be read."""
         unit = self._unit(file)
         with self._reading():
-            found = self._read(unit) if unit else None
+            found = self._read(unit, self._options) if unit else None
         return (found, unit.settings.config) if unit and found else None
 
     def objects_with(self, file: str, texts: Mapping[str, bytes]) -> Sequence[Any] | None:
         """The objects of the same unit with these texts, by the resolved names of its files."""
         unit = self._unit(file)
         with tidied(), with_unsaved(texts):
-            found = self._read(unit) if unit else None
+            found = self._read(unit, self._options.but(builds=self._before)) if unit else None
         return found.items if found else None
 
     def inputs(self, file: str) -> tuple[str, ...]:
@@ -169,9 +206,9 @@ class Workspace:
     def _unit(self, file: str) -> Unit | None:
         return next((unit for unit in self._units if uses(unit, file)), None)
 
-    def _read(self, unit: Unit) -> Sources | None:
+    def _read(self, unit: Unit, options: Options) -> Sources | None:
         try:
-            found = read_unit(unit, self._options, [], [])
+            found = read_unit(unit, options, [], [])
         except RenderError:
             return None
         return None if isinstance(found, Problem) else found
@@ -190,7 +227,7 @@ class Workspace:
         return sorted({*self._found.files, *used, *self.texts})
 
     def _take_units(self, configs: Configs) -> None:
-        using = building.builder() if self.builds else None
+        using = building.builder() if self.may_build else None
         self._options = self._options.but(using=using)
         targets = self._found.targets if using else ()
         self._units = [Unit(settings=self._settings(each.folder), name=each.name, target=each) for each in targets]
@@ -198,7 +235,7 @@ class Workspace:
         for group, files in files_by_settings(self._found, configs):
             self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
         problems = [*self._found.problems]
-        if using is None and self.builds and (missing := building.missing(self._found.targets)):
+        if using is None and self.may_build and (missing := building.missing(self._found.targets)):
             problems.append(missing)
         self._others = [
             judge_problem(Unit(settings=self._settings(os.path.dirname(each.file))), each)  # noqa: PTH120
@@ -207,15 +244,25 @@ class Workspace:
 
     def _complete(self) -> None:
         """Judge again what lacks objects that other units of its cluster have."""
-        offered = offers_of(self._units, self._first)
-        found = []
-        for unit, result in zip(self._units, self._first, strict=True):
-            others = offered.get(unit.settings.cluster)
-            found.append(judge(unit, self._options, others) if is_offered(result, others) else result)
+        first = [self._first[number] for number in range(len(self._units))]
+        offered = offers_of(self._units, first)
+        found = [self._with_others(number, offered.get(unit.settings.cluster)) for number, unit in enumerate(self._units)]
         used = used_by_others(self._units, found)
         self._results = [
-            without_used(result, used[unit.settings.cluster]) for unit, result in zip(self._units, found, strict=True)
+            (unit, without_used(result, used[unit.settings.cluster])) for unit, result in zip(self._units, found, strict=True)
         ]
+
+    def _with_others(self, number: int, offered: Offered | None) -> UnitResult:
+        """A unit with what others offer: as before, where neither it nor what it takes of them has changed."""
+        first, known = self._first[number], self._second.get(number)
+        if offered is None or not is_offered(first, offered):
+            return first
+        if known and known[0] is first and known[2].reach and known[1] == taken_by(known[2].reach, offered):
+            return known[2]
+        result = judge(self._units[number], self._options, offered)
+        if self._options.builds and result.reach:
+            self._second[number] = first, taken_by(result.reach, offered), result
+        return result
 
     def _outlined(self, file: str) -> tuple[Outline, list[Occurrence]]:
         text = self.texts.get(file)
@@ -235,9 +282,19 @@ class Workspace:
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Read the unsaved texts, and look for cycles of objects now and then: the command turns that off."""
-        texts = {os.path.realpath(file): text.encode(errors="surrogatepass") for file, text in self.texts.items()}
-        with tidied(), with_unsaved(texts):
+        with tidied(), with_unsaved(self._unsaved()):
             yield
+
+    def _unsaved(self) -> dict[str, bytes]:
+        """The unsaved texts, by the resolved names of their files."""
+        return {os.path.realpath(file): text.encode(errors="surrogatepass") for file, text in self.texts.items()}
+
+
+def _build(unit: Unit, options: Options, texts: Mapping[str, bytes]) -> None:
+    """Build the target of a unit, for a judgement that follows; that one says what is wrong with it."""
+    if unit.target:
+        with with_unsaved(texts), suppress(RenderError, OSError):
+            built_of(unit.target, unit.settings.build_flags, options)
 
 
 def uses(unit: Unit, file: str) -> bool:

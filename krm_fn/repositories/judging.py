@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.repositories.building import Builder
+    from krm_fn.repositories.building import Builder, Built
+    from krm_fn.repositories.builds import Builds
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.sharing import Offer, Offered, Reach
     from krm_fn.repositories.types import Target
@@ -76,7 +77,8 @@ class Unit(Value):
 class Options(Value):
     """How all units of a run are read and judged.
 
-    `using` is the program that builds kustomizations, None where there is none. `quoted`: the lines of findings are wanted.
+    `using` is the program that builds kustomizations, None where there is none. `builds` has what was built before, None where
+    nothing is kept. `quoted`: the lines of findings are wanted.
     `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
     that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
     `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces itself.
@@ -84,6 +86,7 @@ class Options(Value):
     """
 
     using: Builder | None = None
+    builds: Builds | None = None
     timeout: float = TIMEOUT
     follow: bool = False
     ignores: bool = True
@@ -185,12 +188,18 @@ def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) 
         )
     if unit.target.is_chart:
         return _read_chart(unit.target, options, lost)
-    if options.using is None:
-        return Problem(file=unit.target.file, reason="program")
     if options.spool and os.path.exists(options.spool):  # noqa: PTH110
         return _unspooled(unit.target, options.spool)
-    built = building.build(unit.target, options.using, flags=unit.settings.build_flags, timeout=options.timeout)
+    built = built_of(unit.target, unit.settings.build_flags, options)
     return built if isinstance(built, Problem) else read_built(unit.target, built)
+
+
+def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
+    """What kustomize makes of a target, or why it makes nothing."""
+    if options.using is None:
+        return Problem(file=target.file, reason="program")
+    build = options.builds.build if options.builds else building.build
+    return build(target, options.using, flags=flags, timeout=options.timeout)
 
 
 def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | Problem:

@@ -16,18 +16,14 @@ import yaml
 import krm_fn
 from krm_fn.base import programs
 from krm_fn.repositories import building, stored
-from krm_fn.sources.files import read_found, repository
+from krm_fn.repositories.contents import SIZE, digest, digest_of
+from krm_fn.sources.files import repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.repositories.judging import Options, Unit
     from krm_fn.repositories.sharing import Taken
-
-ABSENT = "absent"
-# What a file may be that is no file: nothing is there, a part of its path is a file, it is a folder.
-NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
-SIZE = 32  # bytes
 
 
 class Keys:
@@ -38,7 +34,7 @@ class Keys:
         self._files: dict[str, str | None] = {}
         self._states: dict[str, tuple[int, ...]] = {}
         self._settings: dict[int, str] = {}
-        self._run = _digest(_of_run(options))
+        self._run = digest(_of_run(options))
 
     def of(self, unit: Unit) -> bytes | None:
         """The key of a unit, None where one of its files can't be read, or where users' rules judge it."""
@@ -50,7 +46,7 @@ class Keys:
             return None
         folders = [] if unit.target else [file for file in files if (os.path.dirname(file) or os.curdir) in unit.kustomized]  # noqa: PTH120
         parts = (unit.name, unit.target, tuple(files), tuple(folders), tuple(digests), unit.before)
-        return _digest(self._run.hex(), self._of_settings(unit), stored.dumps(parts))
+        return digest(self._run.hex(), self._of_settings(unit), stored.dumps(parts))
 
     def is_current(self, unit: Unit) -> bool:
         """True where no file of a unit was written since its key was made."""
@@ -66,28 +62,23 @@ class Keys:
     def _file(self, file: str) -> str | None:
         if file not in self._files:
             self._states[file] = _state(file)
-            try:
-                self._files[file] = _digest(read_found(file)[0]).hex()
-            except NO_FILE:
-                self._files[file] = ABSENT
-            except OSError:
-                self._files[file] = None if os.path.isfile(file) else ABSENT  # noqa: PTH113
+            self._files[file] = digest_of(file)
         return self._files[file]
 
 
 def second(first: bytes, taken: Taken) -> bytes:
     """The key of a unit that takes something of others; `first` is the one that it has by itself."""
-    return _digest(first, stored.dumps(taken))
+    return digest(first, stored.dumps(taken))
 
 
 def reach(first: bytes) -> bytes:
     """The key of what a unit may take of others."""
-    return _digest(first, "reach")
+    return digest(first, "reach")
 
 
 def subjects(key: bytes) -> bytes:
     """The key of the objects of a unit."""
-    return _digest(key, "subjects")
+    return digest(key, "subjects")
 
 
 def _state(file: str) -> tuple[int, ...]:
@@ -96,15 +87,6 @@ def _state(file: str) -> tuple[int, ...]:
     except OSError:
         return ()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _digest(*parts: str | bytes) -> bytes:
-    made = hashlib.blake2b(digest_size=SIZE)
-    for part in parts:
-        data = part if isinstance(part, bytes) else part.encode(errors="surrogatepass")
-        made.update(len(data).to_bytes(8, "big"))
-        made.update(data)
-    return made.digest()
 
 
 def _of_run(options: Options) -> str:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
 from krm_fn.repositories import building, sharing
+from krm_fn.repositories.contents import NO_FILE
 from krm_fn.repositories.judging import judge
-from krm_fn.repositories.keys import NO_FILE
 from krm_fn.repositories.kustomization import FILES
 from krm_fn.repositories.pools import SELDOM
 from krm_fn.repositories.sharing import Offered

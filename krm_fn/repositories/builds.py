@@ -1,0 +1,56 @@
+"""What was built of targets, for a process that judges the same targets again and again.
+
+A target is built again only if one of its files has another text than before, or if somebody wants a failed build again.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from krm_fn.repositories import building
+from krm_fn.repositories.building import Built
+from krm_fn.repositories.contents import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krm_fn.repositories.building import Builder
+    from krm_fn.repositories.types import Problem, Target
+
+
+class Builds:
+    """The last build of each target, also one that failed. Several threads may use it: only one at a time builds a target."""
+
+    def __init__(self) -> None:
+        # by the name of the target: what it was made of, and what was made
+        self._kept: dict[str, tuple[object, Built | Problem]] = {}
+        self._locks: dict[str, Lock] = {}
+
+    def build(self, target: Target, using: Builder, *, flags: Sequence[str], timeout: float) -> Built | Problem:
+        """What `building.build` makes of a target."""
+        with self._locks.setdefault(target.name, Lock()):
+            state = _state(target, using, flags)
+            kept = self._kept.get(target.name)
+            if kept and kept[0] == state:
+                return kept[1]
+            built = building.build(target, using, flags=flags, timeout=timeout)
+            if _state(target, using, flags) == state:  # nobody has written a file in the meantime
+                self._kept[target.name] = state, built
+            return built
+
+    def forget_failed(self, names: Iterable[str]) -> None:
+        """Forget the failed builds of these targets: the reasons may be gone."""
+        for name in names:
+            kept = self._kept.get(name)
+            if kept and not isinstance(kept[1], Built):
+                self._kept.pop(name, None)
+
+    def forget_all_but(self, names: Iterable[str]) -> None:
+        """Keep only the targets of these names."""
+        for name in self._kept.keys() - frozenset(names):
+            self._kept.pop(name, None)
+
+
+def _state(target: Target, using: Builder, flags: Sequence[str]) -> object:
+    return target, using, tuple(flags), tuple(map(digest_of, target.inputs))
