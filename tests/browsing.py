@@ -12,6 +12,7 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,7 @@ FLAGS = (
 )
 AXE = HOSTS / "axe" / "axe.min.js"
 HEIGHT = 900
+PATIENCE = 20  # seconds
 RUN_AXE = """
 const done = arguments[0];
 axe.run(document, {resultTypes: ["violations"]}).then(({violations, passes}) => done([violations, passes.length]));
@@ -62,6 +64,10 @@ class Browser:
 
     def run(self, script: str) -> Any:
         return self.driver.execute_script(script)
+
+    def comes_to(self, script: str, wanted: Any) -> None:
+        """Wait until a script returns a value: the page draws another part only after its address has changed."""
+        WebDriverWait(self.driver, PATIENCE).until(lambda _: self.run(script) == wanted, f"{script}: {wanted}")
 
     def all(self, selector: str) -> list[WebElement]:
         """The elements that are shown."""

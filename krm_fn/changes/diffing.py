@@ -37,7 +37,7 @@ OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance
 
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
     """What the change from one ResourceList to another does to each VM: `{"vms": [record, …], "renames": […], "quotas": […],
-    "summary": …, "assumptions": …}`.
+    "summary": …, "assumptions": …}`, and `policies` if some say nothing.
 
     `new`: no VM exists yet; the records compare what new VMs start as. VMs that nothing changes are left out. The arguments
     are left as they were.
@@ -53,7 +53,7 @@ def compare(base: Side, head: Side, assumptions: Assumptions) -> Object:
 
 def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumptions) -> Object:
     """The answer about several targets, each with its name and both sides. A record names its target, unless that is ""."""
-    found: dict[str, list[Object]] = {"vms": [], "renames": [], "quotas": []}
+    found: dict[str, list[Object]] = {"vms": [], "renames": [], "quotas": [], "policies": []}
     total = others = 0
     for target, base, head in targets:
         sizes = Sizes(base.analysis, head.analysis, new=assumptions.new)
@@ -64,6 +64,8 @@ def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumpti
         others += sum(kind != VM for _, _, kind in sides.keys)
     total -= sum(record["change"] == RENAMED for record in found["vms"])
     taken = {"apply": assumptions.apply, "migratable": assumptions.migratable, "new": assumptions.new}
+    if not found["policies"]:
+        del found["policies"]
     return {**found, "summary": summary(found["vms"], total, others), "assumptions": taken}
 
 
@@ -82,12 +84,17 @@ class Sides(Value):
         return sorted({*self.base.holders, *self.head.holders})
 
     def told(self) -> dict[str, list[Object]]:
-        """What is told of both sides: `vms`, `renames`, `quotas`."""
+        """What is told of both sides: `vms`, `renames`, `quotas`, `policies`."""
         said = policies.triggered(self.base.analysis, self.head.analysis, new=self.assumptions.new)
-        judged = (said.get(_key_of(record), policies.NONE).added_to(record) for record in self.records())
+        judged = (said.of_vms.get(_key_of(record), policies.NONE).added_to(record) for record in self.records())
         records, quotas = self.sizes.completed([record for record in judged if is_worth_telling(record)])
         renamed = renames(self.base.analysis.bundle, self.head.analysis.bundle)
-        return {"vms": with_renames(records, renamed), "renames": told(renamed, self.base, self.head), "quotas": quotas}
+        return {
+            "vms": with_renames(records, renamed),
+            "renames": told(renamed, self.base, self.head),
+            "quotas": quotas,
+            "policies": said.told(),
+        }
 
     def records(self) -> Iterator[Object]:
         for key in self.keys:

@@ -1,7 +1,7 @@
 """The policies that a change triggers: what they say of the new manifests, as updates of the old ones.
 
 An unchanged apply asks the policies, too. So what they said already of the old manifests is left out, unless it refuses an
-update that the change sends.
+update that the change sends. Policies that can't be evaluated are told, too: without their verdicts the answer is not whole.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import KINDS
+from krm_fn.findings.results import described
 from krm_fn.pipeline.facts import gather
+from krm_fn.rules.registry import declared, judge_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.changes.owners import Key
@@ -25,6 +27,7 @@ POLICY = "ValidatingAdmissionPolicy"
 GROUP = "admissionregistration.k8s.io"
 STAGE = "policy"
 REFUSED = "refusedByPolicy"
+UNEVALUATED = ("refused-policy", "policy-not-evaluated")
 
 
 class Triggered(Value):
@@ -52,31 +55,51 @@ class Triggered(Value):
 NONE = Triggered()
 
 
-def triggered(base: Analysis, head: Analysis, *, new: bool) -> dict[Key, Triggered]:
-    """What the policies of the new side say of each VM, pool, replica set and instance. `new`: none exists yet."""
+class Said(Value):
+    """What policies say of each VM, pool, replica set and instance, and the findings about policies that say nothing.
+
+    The findings are those that the old side does not have, and those about policies of the config, which count for both sides.
+    """
+
+    of_vms: Mapping[Key, Triggered]
+    unevaluated: Sequence[Finding] = ()
+
+    def told(self) -> list[Object]:
+        """The findings about policies that say nothing, as the answer has them."""
+        return [{"rule": each.rule, "severity": each.severity, "message": described(each)} for each in self.unevaluated]
+
+
+def triggered(base: Analysis, head: Analysis, *, new: bool) -> Said:
+    """What the policies of the new side say. `new`: no VM exists yet."""
     if not (head.settings.policies or head.bundle.of_kind(POLICY, GROUP)):
-        return {}
+        return Said(of_vms={})
     old, after = _facts(base), _facts(head)
-    now = _by_vm(after, None if new else old)
-    before = _by_vm(old, None if new else old)
-    return {key: _compared(found, before.get(key, {})) for key, found in now.items()}
+    now, failed = _verdicts(after, None if new else old)
+    before, failed_before = _verdicts(old, None if new else old)
+    return Said(
+        of_vms={key: _compared(found, before.get(key, {})) for key, found in now.items()},
+        unevaluated=[each for words, each in failed.items() if each.item < -1 or words not in failed_before],
+    )
 
 
 def _facts(analysis: Analysis) -> BundleFacts:
     return gather(analysis.bundle, analysis.settings, analysis.surroundings)
 
 
-def _by_vm(facts: BundleFacts, before: BundleFacts | None) -> dict[Key, dict[object, Finding]]:
+def _verdicts(facts: BundleFacts, before: BundleFacts | None) -> tuple[dict[Key, dict[object, Finding]], dict[object, Finding]]:
+    """The findings about each VM, and those about policies that are not evaluated."""
     from krm_fn.pipeline import admission_policies  # few bundles have some
 
-    found, _ = admission_policies.verdicts(facts, facts.config.severity, before=before)
+    found, unevaluated = admission_policies.verdicts(facts, facts.config.severity, before=before)
     of_vms: dict[Key, dict[object, Finding]] = {}
     for each in found:
         if each.ref and each.ref.kind in KINDS and facts.config.severity.get(each.rule) != "off":
             obj = {"metadata": {"namespace": each.ref.namespace}}
             key = effective_namespace(obj), each.ref.name, each.ref.kind
             of_vms.setdefault(key, {})[each.rule, each.severity, each.tags, each.message] = each
-    return of_vms
+    judged = facts.but(unevaluated=unevaluated)
+    failed = [each for rule in UNEVALUATED for each in judge_rule(declared(rule), judged, facts.config.severity)]
+    return of_vms, {(each.rule, described(each)): each for each in failed if each.severity != "info"}
 
 
 def _compared(now: Mapping[object, Finding], before: Mapping[object, Finding]) -> Triggered:

@@ -7,6 +7,7 @@ from krm_fn.changes.owners import KINDS
 from krm_fn.changes.owners import SOURCES as OWN
 from krm_fn.changes.pins import EDITED, REMOVED
 from krm_fn.changes.policies import STAGE as POLICY_STAGE
+from krm_fn.changes.policies import UNEVALUATED
 from krm_fn.changes.renames import SIGNS
 from krm_fn.changes.renames_schema import names
 from krm_fn.changes.sizes_schema import sizes
@@ -40,6 +41,9 @@ def schema() -> Schema:
                 "vms": _list({"$ref": "#/$defs/vm"}),
                 "renames": _list({"$ref": "#/$defs/rename"}, "what VMs refer to and has another name"),
                 "quotas": _list({"$ref": "#/$defs/quota"}, "the quotas whose use or bounds change"),
+                "policies": _list(
+                    _unevaluated(), "the policies that are new or changed, or of the config, and can't be evaluated"
+                ),
                 "summary": _summary(),
                 "assumptions": _assumptions(),
                 "steps": steps(_summary()),
@@ -139,6 +143,11 @@ def _vm() -> Schema:
 def _policy() -> Schema:
     own = {"rule": _text("policy/NAME"), "severity": {"enum": list(SEVERITIES)}, "message": TEXT}
     return _object({**own, "binding": TEXT, "param": TEXT}, required=("rule", "severity", "message"))
+
+
+def _unevaluated() -> Schema:
+    own = {"rule": {"enum": list(UNEVALUATED)}, "severity": {"enum": list(SEVERITIES)}, "message": TEXT, "target": TEXT}
+    return _object(own, required=("rule", "severity", "message"))
 
 
 def _sizes(size: Schema) -> Schema:

@@ -82,6 +82,12 @@ def fails(records: Sequence[Object], word: str) -> bool:
     return any(severity(record) <= most and not record.get("asBefore") for record in records)
 
 
+def has_error(answer: Object) -> bool:
+    """True if a policy finds an error in what changes, or is one itself: the API server refuses it."""
+    said = [each for record in answer["vms"] if not record.get("asBefore") for each in record.get("policies", ())]
+    return any(each["severity"] == "error" for each in (*said, *answer.get("policies", ())))
+
+
 def order(record: Object) -> tuple[int, int]:
     """A key that puts the most severe records first."""
     word = called(record)

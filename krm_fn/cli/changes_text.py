@@ -49,7 +49,8 @@ def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
     used = "\n".join(map(TEXT.prose, quota_lines(answer)))
     moved = "\n".join(rename_lines(answer, TEXT))
     steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
-    return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, figures(answer, new), *steps])) + "\n"
+    silent = "\n".join(policy_lines(answer, TEXT))
+    return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, silent, figures(answer, new), *steps])) + "\n"
 
 
 def figures(part: Object, new: bool = False) -> str:
@@ -155,6 +156,13 @@ def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
 def _of(name: str, owner: Object, generic: bool) -> str:
     """The name of an object of a VM; if it is generic, with NAME for the name of the VM."""
     return name.replace(owner["name"], "NAME") if generic and owner["name"] else name
+
+
+def policy_lines(answer: Object, pen: Pen) -> Iterator[str]:
+    """The lines about the policies that say nothing."""
+    for each in answer.get("policies", ()):
+        where = f" in {pen.name(each['target'])}" if "target" in each else ""
+        yield f"{each['severity']}{where}: {pen.prose(each['message'])} ({each['rule']})"
 
 
 def rename_lines(answer: Object, pen: Pen) -> Iterator[str]:

@@ -14,7 +14,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import side
-from krm_fn.changes.summary import WORDS, fails
+from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
@@ -159,8 +159,8 @@ def diff(
     For each VM the output says whether KubeVirt refuses the update, and what is real at once, after a migration, or after
     a restart.
 
-    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe. It is 1 also if the input
-    can't be read or built.
+    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe, and if a policy finds an
+    error in it. It is 1 also if the input can't be read or built.
     """
     if base is None and (head is not None or merge_base is not None):
         raise UsageError("--head and --merge-base need --base; name a branch, a tag or a commit with it")
@@ -182,7 +182,7 @@ def diff(
         "markdown": partial(markdown_of, together=group),
     }
     is_whole = _print(compared, output, {"json": json_text, **write}) and compared.is_whole
-    return int(not is_whole or (fail_on != NEVER and fails(compared.answer["vms"], fail_on)))
+    return int(not is_whole or (fail_on != NEVER and (fails(compared.answer["vms"], fail_on) or has_error(compared.answer))))
 
 
 def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:

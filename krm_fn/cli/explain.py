@@ -16,8 +16,8 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
-from krm_fn.explaining.selection import GLOB, selected, unset
-from krm_fn.explaining.unset import Schema
+from krm_fn.explaining.selection import is_pattern, normal, selected
+from krm_fn.explaining.unset import Schema, unset
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.repositories.explained import explained, machines
 from krm_fn.repositories.explained_places import with_places
@@ -70,8 +70,8 @@ def explain(
     read = [each.material for each in given.read]
     names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
-    if vm and not field and "/" not in vm and vm not in _all_words(names):
-        vm, field, likely = "", vm, _all_words(names)
+    if vm and not field and not _has_namespace(vm) and vm not in _all_words(names):
+        vm, field, likely = "", normal(vm), _all_words(names)
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
     if not (found or vm) and given.exit_code:
@@ -87,7 +87,7 @@ def explain(
         width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
-    vms = [_with_target(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
+    vms = [_with_holders(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
     write_out(explanations.FORMATS[output]({"vms": vms}, layout).encode(errors="replace"))
     return given.exit_code
 
@@ -101,7 +101,13 @@ def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tu
     if len(words) > 2:
         raise UsageError(f"found {len(words)} words after the paths; expected at most a VM and a field")
     vm, field = (*words, "", "")[:2]
-    return files, vm, field
+    return files, vm, normal(field)
+
+
+def _has_namespace(word: str) -> bool:
+    """True for NAMESPACE/VM; a namespace has no dot, as `app.kubernetes.io/name` has."""
+    namespace, slash, _ = word.partition("/")
+    return bool(slash) and "." not in namespace
 
 
 def _key(entry: Entry) -> tuple[str, str]:
@@ -116,19 +122,21 @@ def _is_wanted(entry: Entry, vm: str) -> bool:
     return not vm or vm in _words(_key(entry))
 
 
-def _with_target(record: Object, of: Explained) -> Object:
-    target = of.material.target
-    return {**record, "target": target.name} if target and target.name else record
+def _with_holders(record: Object, of: Explained) -> Object:
+    """The record with the names of the target and of the template that have the object."""
+    target = {"target": of.material.target.name} if of.material.target and of.material.target.name else {}
+    template = {"template": name_of(of.template.entry.obj)} if of.template else {}
+    return {**record, **target, **template}
 
 
 def _with_fields(each: Explained, field: str) -> Explained:
     """The record with the fields that a path, its last part or a pattern names, or else with what would set them."""
     chosen = selected(each.record, field)
-    if chosen.get("fields") or "error" in chosen:
+    if chosen.get("fields") or "error" in chosen or is_pattern(field):
         return each.but(record=chosen)
     config = each.material.settings.config
     release = release_of(Bundle(each.material.found.items), config)
-    found = unset(chosen, each.entry.obj, field, release, folds=config.presets == "fold")
+    found = unset(chosen, each.entry.obj, each.rendered, field, config=config, release=release)
     return each.but(record={**chosen, **({"unset": found} if found else {})})
 
 
@@ -137,7 +145,13 @@ def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
     if not vm:
         return "there is no VM in the input; give files with VirtualMachines"
     likely = meant(vm, words)
-    return f"there is no VM {vm}; {f'did you mean {likely}' if likely else 'expected one of ' + ', '.join(words[:5])}"
+    return f"there is no VM {vm}; {f'did you mean {likely}' if likely else _expected(vm, words) or _expected('', words)}"
+
+
+def _expected(vm: str, words: Sequence[str]) -> str:
+    """The names that contain the one of a VM, as a prefix of a kustomization makes them; "" if there are none."""
+    found = [each for each in words if vm.rpartition("/")[2] in each]
+    return f"expected one of {', '.join(found[:5])}" if found else ""
 
 
 def _all_words(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
@@ -147,11 +161,11 @@ def _all_words(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 def _no_field(field: str, of: Explained, vms: tuple[str, ...]) -> str:
     """What to say of a field that no object has, and that the API does not have. `vms` are names that may be meant instead."""
-    if not GLOB.isdisjoint(field):
+    if is_pattern(field):
         return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"
     release = release_of(Bundle(of.material.found.items), of.material.settings.config)
     likely = meant(field.rpartition(".")[2], tuple(sorted(Schema(of.entry.obj, release).names())))
     likely = meant(field, vms) or likely
-    hint = f"did you mean {likely}" if likely else "--all shows the values that it has"
+    hint = f"did you mean {likely}" if likely else _expected(field, vms) or "--all shows the values that it has"
     nor = f", and no VM has this name; {hint}" if vms else f"; {hint}"
     return f"{kind_of(of.entry.obj)} has no field {field} in KubeVirt {release}{nor}"

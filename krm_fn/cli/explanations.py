@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
 
-FROM = {"vm": "VM", "configuration": "configuration", "patch": "patch", "preset": "preset"}
-OTHERS = ("kind", "namespace", "name")
-
 
 class Layout(Value):
     """How an answer is shown: in colour, in lines of at most `width` letters (0: of any length), and with every value."""
@@ -77,8 +74,9 @@ def _names(record: Object) -> dict[str, str]:
 
 
 def _title(record: Object) -> str:
-    target = f" of {record['target']}" if record.get("target") else ""
-    return f"{record['kind']} {record['namespace']}/{record['name']}{target}, KubeVirt {record['release']}"
+    template = f" in template {record['template']}" if "template" in record else ""
+    target = f" of {record['target']}" if "target" in record else ""
+    return f"{record['kind']} {record['namespace']}/{record['name']}{template}{target}, KubeVirt {record['release']}"
 
 
 def _heads(record: Object) -> Iterator[str]:
@@ -98,12 +96,13 @@ def _heads(record: Object) -> Iterator[str]:
 def _unset(record: Object) -> Iterator[str]:
     for each in record.get("unset", ()):
         found = each["setBy"]
-        of = [f"{_article(one['from'])} {one['from']}'s {one['field']}" for one in found]
+        of = [f"{_setter(one['from'])}'s {one['field']}" for one in found]
         yield f"{each['path']} is unset; {', '.join([*of, 'the VM'][:-1])}{' or ' if of else ''}the VM sets it"
 
 
-def _article(word: str) -> str:
-    return "an" if word[0] in "aeiou" else "a"
+def _setter(kind: str) -> str:
+    """A source that would set a field, as the text names it."""
+    return "the KubeVirt object" if kind == "configuration" else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def as_markdown(answer: Object, layout: Layout) -> str:

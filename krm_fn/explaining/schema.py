@@ -87,6 +87,7 @@ def schema() -> Object:
         **PLACE,
         "release": TEXT,
         "target": TEXT,
+        "template": TEXT,
         "instancetype": _found(),
         "preference": _found(),
         "error": TEXT,

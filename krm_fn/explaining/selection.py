@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from krm_fn.base.paths import dotted, get
-from krm_fn.explaining.inputs import MATCHERS, PRESET
-from krm_fn.kubevirt.holders import POOLED
+from krm_fn.base.paths import steps
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
 
 GLOB = frozenset("*?")
+START = "\0"
 
 
-def names(field: str, path: str) -> bool:
-    """True if a field names a path, something around it, or what it ends with."""
-    if not GLOB.isdisjoint(field):
-        return fnmatchcase(path, field.replace("[", "[[]")) or fnmatchcase(path, f"*.{field.replace('[', '[[]')}")
-    return (
-        path == field or path.endswith(f".{field}") or f".{path}.".find(f".{field}.") >= 0 or f".{path}".find(f".{field}[") >= 0
-    )
+def normal(field: str) -> str:
+    """A field as paths are written: without a dot before or behind it, and with double quotes."""
+    return field.strip(".").replace("'", '"')
+
+
+def is_pattern(field: str) -> bool:
+    return not GLOB.isdisjoint(field)
 
 
 def selected(record: Object, field: str) -> Object:
@@ -32,26 +32,26 @@ def selected(record: Object, field: str) -> Object:
     return {**record, "fields": [each for each in record["fields"] if names(field, each["path"])]}
 
 
-def unset(record: Object, obj: Object, field: str, release: Release, *, folds: bool) -> list[Object]:
-    """What would set the fields of an object's API that are asked for and that its rendered form lacks.
+def names(field: str, path: str) -> bool:
+    """True if a field names a path, something around it, or what it ends with.
 
-    `folds`: presets are merged into VMs.
+    A field that is no pattern may leave out the numbers of entries, and the quotes of keys such as `app.kubernetes.io/name`.
     """
-    if not GLOB.isdisjoint(field):
-        return []
-    from krm_fn.explaining.unset import Schema, setters  # seldom asked
-
-    schema, prefix = Schema(obj, release), POOLED if get(obj, POOLED) else ()
-    found = []
-    for path in schema.named(field):
-        inner = path[len(prefix) :] if path[: len(prefix)] == prefix else ()
-        setting = [each for each in setters(get(obj, prefix) or {}, inner, release) if folds or each[0] != PRESET]
-        found.append(
-            {"path": dotted(path).replace("[0]", "[*]"), "setBy": [_setter(record, kind, dotted(at)) for kind, at in setting]}
-        )
-    return found
+    if is_pattern(field):
+        return fnmatchcase(f".{_parted(path)}.", f"*.{_parted(field).replace('[', '[[]')}.*")
+    plain = "".join(f"[{step}]" if isinstance(step, int) else f"{START}{step}" for step in steps(path))
+    return _matcher(field).search(plain) is not None
 
 
-def _setter(record: Object, kind: str, field: str) -> Object:
-    named = record.get(kind, {}) if kind in MATCHERS else {}
-    return {"from": kind, **{key: named[key] for key in ("kind", "namespace", "name") if key in named}, "field": field}
+def _parted(text: str) -> str:
+    """A path with a dot before the number of an entry, too, so that a pattern for a list names its entries."""
+    return text.replace("[", ".[")
+
+
+@lru_cache(maxsize=8)
+def _matcher(field: str) -> re.Pattern[str]:
+    """What finds a field in a path without quotes and with START before each key. A dot in it may be one in a key."""
+    keys = "".join(
+        rf"\[{each}\]" if isinstance(each, int) else rf"(\[\d+\])*[{START}.]{re.escape(each)}" for each in steps(field)
+    )
+    return re.compile(rf"(?=[{START}\[]){keys}(?=[{START}\[]|$)" if keys else "(?!)")

@@ -1,13 +1,15 @@
-"""What would set a field that a rendered VM does not have: the rows of the field tables, tried out on the VM's own template."""
+"""What would set a field that a rendered VM does not have: rows of the field tables and settings of the cluster, tried out."""
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, copy, get, steps
-from krm_fn.explaining.inputs import INSTANCETYPE, PREFERENCE, PRESET
+from krm_fn.base.paths import as_map, copy, dotted, get, is_set, steps
+from krm_fn.explaining.inputs import CONFIGURATION, INSTANCETYPE, KUBEVIRT, PREFERENCE, PRESET, without
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.expand import COMPLETED_SINCE, complete
 from krm_fn.kubevirt.expand.apply import TABLES
 from krm_fn.kubevirt.fields.preset import sections
-from krm_fn.kubevirt.fields.verbs import Application, consulted
-from krm_fn.kubevirt.holders import TEMPLATE
+from krm_fn.kubevirt.fields.verbs import Application, consulted, enter
+from krm_fn.kubevirt.holders import POOLED, TEMPLATE
 from krm_fn.kubevirt.resolve.matcher import API_VERSION, MATCHERS
 from krm_fn.kubevirt.schema import kinds, table
 
@@ -18,38 +20,99 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.preset import Section
     from krm_fn.kubevirt.fields.verbs import Field
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.schema.node import SchemaNode
+    from krm_fn.kubevirt.settings import Config
 
 # A value of each form that a field can have; a row that does not take one of them does nothing, or fails.
 KINDS = {each.field: each.kind for each in MATCHERS}
 DOMAIN: Path = ("spec", "domain")
+NETWORK: tuple[Path, ...] = (("spec", "networks"), (*DOMAIN, "devices", "interfaces"))
 DEEPEST = 20  # steps of a path; definitions of JSON contain themselves
 SAMPLES: tuple[Any, ...] = ("1Gi", True, 4, {}, [])
 
 
-def setters(vm: Object, path: Path, release: Release) -> list[tuple[str, Path]]:
-    """The fields that would set a path of a VM, each with the kind of its object: the fields of the table of the release."""
-    if path[: len(TEMPLATE)] != TEMPLATE:
-        return []
-    inner, template = path[len(TEMPLATE) :], as_map(get(vm, TEMPLATE))
-    found = list(_of_rows(template, inner, release))
-    if not found and any(isinstance(step, int) for step in inner):  # an entry of a list that the VM may not have
-        found = list(_of_rows(_around(inner[:-1], {}), inner, release))
-    if inner[:2] == DOMAIN:
-        found += [(PRESET, (*DOMAIN, *each.path)) for each in sections(release) if _holds(each, inner[2:])]
-    return [each for each in dict.fromkeys(found) if not any(_is_around(other, each) for other in found)]
+def unset(
+    record: Object, obj: Object, rendered: Object | None, field: str, *, config: Config, release: Release
+) -> list[Object]:
+    """What would set the fields of an object's API that are asked for and that its rendered form does not have."""
+    start = (*POOLED, *TEMPLATE) if get(obj, POOLED) else TEMPLATE
+    own, expanded = as_map(get(obj, start)), as_map(get(rendered, start))
+    for place in NETWORK:  # the default one depends on the cluster
+        expanded = expanded if is_set(get(own, place)) else without(expanded, place)
+    # Only a VM with an instancetype or a preference is rendered with defaults.
+    completed = config.defaults != "none" and release.within(since=COMPLETED_SINCE) and not record.keys().isdisjoint(KINDS)
+    found = []
+    for path in Schema(obj, release).named(field):
+        sources: list[tuple[str, Path]] = []
+        if path[: len(start)] == start:
+            inner = path[len(start) :]
+            sources += _of_matchers(own, inner, release)
+            sources += _of_presets(inner, release) if config.presets == "fold" else ()
+            sources += _of_cluster(expanded, inner, release) if completed else ()
+        found.append({"path": dotted(path).replace("[0]", "[*]"), "setBy": [_source(record, *each) for each in sources]})
+    return found
+
+
+def _source(record: Object, kind: str, field: Path) -> Object:
+    named = record.get(kind, {}) if kind in KINDS else {}
+    return {"from": kind, **{key: named[key] for key in ("kind", "namespace", "name") if key in named}, "field": dotted(field)}
+
+
+def _of_matchers(template: Object, path: Path, release: Release) -> list[tuple[str, Path]]:
+    """The fields of instancetypes and preferences that would set a path of a template."""
+    found = list(dict.fromkeys(_of_rows(template, path, release)))
+    if not found and any(isinstance(step, int) for step in path):  # an entry of a list that the VM may not have
+        found = list(dict.fromkeys(_of_rows(_around(path[:-1], {}), path, release)))
+    return [each for each in found if not any(_is_around(other, each) for other in found)]
 
 
 def _is_around(one: tuple[str, Path], other: tuple[str, Path]) -> bool:
     return one[0] == other[0] and len(one[1]) < len(other[1]) and other[1][: len(one[1])] == one[1]
 
 
-def _holds(section: Section, path: Path) -> bool:
-    start, below = path[: len(section.path)], path[len(section.path) :]
-    return start == section.path and not (section.only and below and below[0] not in section.only)
+def _of_presets(path: Path, release: Release) -> Iterator[tuple[str, Path]]:
+    """The sections of presets that would set a path of a template."""
+    below = path[len(DOMAIN) :]
+    for each in sections(release) if path[: len(DOMAIN)] == DOMAIN else ():
+        rest = below[len(each.path) :]
+        if below[: len(each.path)] == each.path and not (each.only and rest and rest[0] not in each.only):
+            yield PRESET, (*DOMAIN, *each.path)
+
+
+def _of_cluster(template: Object, path: Path, release: Release) -> Iterator[tuple[str, Path]]:
+    """The settings of the cluster that decide the default at a path of a rendered template."""
+    asked = _Asked()
+    usual = get(_completed(template, asked, release), path)
+    for setting in asked.paths:
+        samples = (*SAMPLES, path[-1])  # a setting may name the field
+        clusters = (Cluster(configuration=_around(setting, sample)) for sample in samples)
+        if any(get(_completed(template, each, release), path) not in (None, usual) for each in clusters):
+            yield CONFIGURATION, (*KUBEVIRT, *setting)
+
+
+class _Asked(Cluster):
+    """A cluster without settings that keeps the paths of those that are read."""
+
+    @property
+    def paths(self) -> dict[Path, None]:
+        found: dict[Path, None] = self.__dict__.setdefault("read", {})
+        return found
+
+    def pointer(self, *path: str) -> Any:
+        self.paths[path] = None
+        return super().pointer(*path)
+
+
+def _completed(template: Object, cluster: Cluster, release: Release) -> Object:
+    """The template with the defaults of a cluster."""
+    template = copy(template)
+    try:
+        complete(enter(template, "spec"), cluster, release)
+    except (TypeError, ValueError, AttributeError, KeyError):  # the VM has another form there
+        return {}
+    return template
 
 
 def _of_rows(template: Object, path: Path, release: Release) -> Iterator[tuple[str, Path]]:
@@ -115,8 +178,15 @@ class Schema:
     def named(self, field: str) -> list[Path]:
         """The paths that a user may mean by a path or its last part; entries of lists are at 0. The status does not count."""
         wanted = tuple(step for step in steps(field) if not isinstance(step, int))
-        found = self._below(self._root, str(wanted[-1]), ()) if wanted and self._root else ()
-        return [path for path in found if _keys(path)[-len(wanted) :] == wanted and path[0] != "status"]
+        found = self._ending(wanted)
+        for count in range(len(wanted) - 1, 0, -1):  # a key of a map, such as requests.cpu or limits.nvidia.com/gpu
+            key = ".".join(map(str, wanted[count:]))
+            found = found or [path for each in self._ending(wanted[:count]) if self.has(path := (*each, key))]
+        return [path for path in found if path[0] != "status"]
+
+    def _ending(self, keys: Path) -> list[Path]:
+        found = self._below(self._root, str(keys[-1]), ()) if keys and self._root else ()
+        return [path for path in found if _keys(path)[-len(keys) :] == keys]
 
     def names(self) -> set[str]:
         """The names of all fields."""

@@ -312,5 +312,6 @@ class _Replaced:
             return self._entries[key], self._entries[key]
         if subject.state not in self._values:
             on = self._subjects.on(subject.state)
-            self._values[subject.state] = {_identity(each.entry.obj): each.value for each in on}
+            unrendered = self._subjects.unrendered() if subject.state == RENDERED else ()
+            self._values[subject.state] = {_identity(each.entry.obj): each.value for each in (*on, *unrendered)}
         return self._entries[key], self._values[subject.state].get(key)

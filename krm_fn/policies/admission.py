@@ -99,7 +99,7 @@ class Policies:
         try:
             failures = list(self._judged(policy, asked, values))
         except Unsupported as error:
-            yield Skipped(policy=policy.obj, place="spec", why=str(error))
+            yield Skipped(policy=policy.obj, place=error.place, why=str(error))
             return
         except RecursionError:
             yield Skipped(policy=policy.obj, place="spec", why="the object is nested too deeply")

@@ -120,6 +120,7 @@ class _Compiler:
         names = {name: kind for name, kind in self._names.items() if name != without}
         found = checked(parse(text.strip() if trim else text), names, self._variables)
         if wanted and found.kind not in wanted:
-            raise RefusedError(f"its type is not {' or '.join(wanted)}")
+            shown = f"{found.kind}, not" if isinstance(found.kind, str) else "not"
+            raise RefusedError(f"its type is {shown} {' or '.join(wanted)}")
         check_literals(found)
         return planned(found, names).step, found.kind

@@ -9,7 +9,11 @@ if TYPE_CHECKING:
 
 
 class Unsupported(Exception):  # noqa: N818  it is no mistake of the expression
-    """The expression can't be evaluated here exactly as the API server does. The text says why."""
+    """The expression can't be evaluated here exactly as the API server does. The text says why, `place` where it is."""
+
+    def __init__(self, why: str, place: str = "spec") -> None:
+        super().__init__(why)
+        self.place = place
 
 
 class RefusedError(Exception):

@@ -29,6 +29,16 @@ SEVERITIES = (("Deny", "error"), ("Warn", "warning"), ("Audit", "info"))
 LONGEST_MESSAGE = 5_120  # bytes
 BUDGET, BUDGET_OF_CONDITIONS = 10_000_000, 2_500_000  # units of cost
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+# The places of expressions, by the index of their row.
+CONDITION, VALIDATION, MESSAGE, ANNOTATION = (
+    f"spec.{row}s[{{}}].{field}"
+    for row, field in (
+        ("matchCondition", "expression"),
+        ("validation", "expression"),
+        ("validation", "messageExpression"),
+        ("auditAnnotation", "valueExpression"),
+    )
+)
 USER = Unknown("request.userInfo is known to the cluster only")
 DRY_RUN = Unknown("request.dryRun is known to the cluster only")
 AUTHORIZER = Unknown("the authorizer is known to the cluster only")
@@ -52,15 +62,25 @@ class Note(Value):
 
 
 class Spent(Value):
-    """The results of a list of expressions, and what is left of the budget; `is_over`: it did not suffice."""
+    """The results of a list of expressions at a place, and what is left of the budget; `is_over`: it did not suffice."""
 
+    place: str
     results: Sequence[Any]
     left: int
     is_over: bool = False
 
+    def known(self) -> Sequence[Any]:
+        """The results. Raises: Unsupported if only the cluster knows one of them."""
+        for index, each in enumerate(self.results):
+            if isinstance(each, Unknown):
+                raise Unsupported(str(each), self.place.format(index))
+        return self.results
 
-def spend(steps: Sequence[Step | None], names: Mapping[str, Any], variables: Mapping[str, Step] | None, budget: int) -> Spent:
-    """Runs expressions one after the other, with the same variables; None stands for one that is not there.
+
+def spend(
+    steps: Sequence[Step | None], place: str, names: Mapping[str, Any], variables: Mapping[str, Step] | None, budget: int
+) -> Spent:
+    """Runs the expressions at a place one after the other, with the same variables; None stands for one that is not there.
 
     Raises: Unsupported.
     """
@@ -68,21 +88,24 @@ def spend(steps: Sequence[Step | None], names: Mapping[str, Any], variables: Map
     values = {**names, "variables": scope} if variables is not None else dict(names)
     results: list[Any] = []
     left, before, is_certain = budget, 0, True
-    for step in steps:
+    for index, step in enumerate(steps):
         if step is None:
             results.append(None)
             continue
-        found, run = evaluated(step, values)
+        try:
+            found, run = evaluated(step, values)
+        except Unsupported as error:
+            raise Unsupported(str(error), place.format(index)) from error
         WORK.units -= run.cost + scope.cost - before
         left -= run.cost + scope.cost - before
         before = scope.cost
         is_certain = is_certain and run.is_certain and scope.is_certain
         if not is_certain and left < budget * (1 - CERTAIN):
-            raise Unsupported("its cost depends on what only the cluster knows")
+            raise Unsupported("its cost depends on what only the cluster knows", place.format(index))
         if left < 0:
-            return Spent(results=results, left=left, is_over=True)
+            return Spent(place=place, results=results, left=left, is_over=True)
         results.append(found)
-    return Spent(results=results, left=left)
+    return Spent(place=place, results=results, left=left)
 
 
 class Judgement:
@@ -121,7 +144,7 @@ class Judgement:
             if met is None and not self._policy.ignores_failures:
                 yield self._failure(named, -1, "a match condition fails")
             return
-        found = spend([each.step for each in self._policy.validations], names, self._policy.variables, BUDGET)
+        found = spend([each.step for each in self._policy.validations], VALIDATION, names, self._policy.variables, BUDGET)
         if found.is_over:
             if not self._policy.ignores_failures:
                 yield self._failure(named, -1, OUT_OF_BUDGET)
@@ -131,24 +154,18 @@ class Judgement:
 
     def _conditions(self, names: dict[str, Any]) -> bool | None:
         """True if all match conditions hold, False if one does not, None if one fails."""
-        found = spend(self._policy.conditions, names, None, BUDGET_OF_CONDITIONS)
+        found = spend(self._policy.conditions, CONDITION, names, None, BUDGET_OF_CONDITIONS)
         if found.is_over:
             return None
         if any(each is False for each in found.results):
             return False
-        for each in found.results:
-            if isinstance(each, Unknown):
-                raise Unsupported(str(each))
-        return None if any(isinstance(each, EvaluationError) for each in found.results) else True
+        return None if any(isinstance(each, EvaluationError) for each in found.known()) else True
 
     def _denials(self, param: str, names: dict[str, Any], found: Spent) -> Iterator[Failure | Note]:
-        for each in found.results:
-            if isinstance(each, Unknown):
-                raise Unsupported(str(each))
         validations = self._policy.validations
-        needed = any(each is not True for each in found.results) or found.left < BUDGET * (1 - CERTAIN)
+        needed = any(each is not True for each in found.known()) or found.left < BUDGET * (1 - CERTAIN)
         words = [each.words for each in validations] if needed else []
-        messages = spend(words, {**names, "authorizer": AUTHORIZER}, self._policy.variables, found.left)
+        messages = spend(words, MESSAGE, {**names, "authorizer": AUTHORIZER}, self._policy.variables, found.left)
         for index, (validation, value) in enumerate(zip(validations, found.results, strict=True)):
             if isinstance(value, EvaluationError) or messages.is_over:
                 if not self._policy.ignores_failures:
@@ -162,13 +179,11 @@ class Judgement:
 
     def _annotations(self, names: dict[str, Any], param: str) -> Iterator[Failure]:
         """The audit annotations that fail: these deny, whatever the actions of the binding are."""
-        found = spend(self._policy.annotations, names, self._policy.variables, BUDGET)
+        found = spend(self._policy.annotations, ANNOTATION, names, self._policy.variables, BUDGET)
         if found.is_over and not self._policy.ignores_failures:
             yield self._failure(param, -1, OUT_OF_BUDGET)
             return
-        for value in found.results:
-            if isinstance(value, Unknown):
-                raise Unsupported(f"an audit annotation: {value}")
+        for value in found.known():
             failed = isinstance(value, EvaluationError) and not self._policy.ignores_failures
             if failed or not (isinstance(value, EvaluationError | str) or value is None):
                 yield self._failure(param, -1, f"an audit annotation fails: {value}", "error")

@@ -1,6 +1,6 @@
 """Which parts of an object the expressions of a policy read.
 
-So its answer to equal parts need not be worked out again, and a finding can point to the field that it is about.
+So an object with the same parts need not be evaluated again, and a finding can point to the field that it is about.
 A path stands for all that is below it. More than is read does no harm; less would. So what is not understood is the whole
 object.
 """
@@ -28,25 +28,26 @@ EACH, PRESENT = "\0each", "\0present"
 # The macros that go through a list, whose value has no element of it.
 THROUGH = frozenset(("all", "exists", "exists_one", "map"))
 LONGEST = 10_000  # characters of a part
+# What stops the reading: an expression that is wrong, too deep or no text, and a key that is not there.
+UNREADABLE = (RefusedError, Unsupported, RecursionError, TypeError, LookupError)
 
 
 class Reads(Value):
-    """The paths that decide whether an object passes, and further ones that only messages read.
+    """The paths that decide whether an object passes.
 
     `named`: so does its name. `labels` are keys of labels that decide, too: those of the object of the request.
     """
 
     verdict: tuple[Path, ...]
-    words: tuple[Path, ...]
     named: bool
     labels: tuple[str, ...] = ()
 
 
 def reads_of(spec: Object) -> Reads | None:
-    """What the expressions of a policy read of an object that replaces none; None if that may be all of it."""
+    """What decides whether an object that replaces none passes a policy; None if that may be all of it."""
     try:
         return _reads_of(spec)
-    except (RefusedError, Unsupported, RecursionError, TypeError):
+    except UNREADABLE:
         return None
 
 
@@ -55,7 +56,7 @@ def field_of(spec: Object, index: int) -> Path | None:
     try:
         reader = _Reader(spec)
         reader.read(parse(as_list(spec.get("validations"))[index]["expression"]))
-    except (RefusedError, Unsupported, RecursionError, TypeError, KeyError):
+    except UNREADABLE:
         return None
     fields = {path[:-1] if path[-1:] == (PRESENT,) else path for path in reader.found}
     deepest = max(fields, key=len, default=())
@@ -67,18 +68,13 @@ def _reads_of(spec: Object) -> Reads | None:
     reader = _Reader(spec)
     for each in map(as_map, as_list(spec.get("matchConditions"))):
         reader.read(parse(each["expression"]))
-    validations = list(map(as_map, as_list(spec.get("validations"))))
-    for each in validations:
+    for each in map(as_map, as_list(spec.get("validations"))):
         reader.read(parse(each["expression"]))
     for each in map(as_map, as_list(spec.get("auditAnnotations"))):
         reader.read(parse(each["valueExpression"]))
-    verdict = frozenset(reader.found)
-    for each in validations:
-        if each.get("messageExpression"):
-            reader.read(parse(each["messageExpression"]))
     if any(path[:1] in (WHOLE, (EACH,)) for path in reader.found):
         return None
-    return Reads(verdict=_outer(verdict), words=_outer(reader.found - verdict), named=reader.named)
+    return Reads(verdict=_outer(reader.found), named=reader.named)
 
 
 def chosen_by(*constraints: Any) -> tuple[str, ...]:
@@ -98,7 +94,6 @@ def together(each: Sequence[Reads | None]) -> Reads | None:
         return None
     return Reads(
         verdict=_outer(path for found in known for path in found.verdict),
-        words=(),
         named=any(found.named for found in known),
         labels=tuple(sorted({label for found in known for label in found.labels})),
     )

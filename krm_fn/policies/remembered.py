@@ -1,6 +1,7 @@
-"""Policies that remember their answers: an object with the same values where a policy reads gets the same answer.
+"""Policies that remember which objects pass: an object with the same values where policies read passes, too.
 
 Most VMs of many are made from few templates. A policy reads few of their values, and seldom their names.
+What policies say of other objects is worked out anew: it is a finding, which costs more than that.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 from krm_fn.base.objects import labels_of, name_of, namespace_of
 from krm_fn.base.paths import as_map
 from krm_fn.policies.admission import Policies
-from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.matching import CREATE
 from krm_fn.policies.reads import LONGEST, chosen_by, part, reads_of, together
 
@@ -22,22 +22,21 @@ if TYPE_CHECKING:
     from krm_fn.policies.compiled import Policy
     from krm_fn.policies.judging import Failure, Note
     from krm_fn.policies.matching import Request
-    from krm_fn.policies.reads import Path, Reads
+    from krm_fn.policies.reads import Reads
 
-    Answer = list[Failure | Note] | Unsupported
+    Key = tuple[Any, ...]
 
-MOST = 100_000  # answers that are remembered
+MOST = 100_000  # objects that are remembered
 
 
 class RememberedPolicies(Policies):
-    """The policies and bindings of a bundle, which remember what they said of objects that replace none."""
+    """The policies and bindings of a bundle, which remember the objects of which they said nothing, and that replace none."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
         super().__init__(objects)
         self._reads: dict[int, Reads | None] = {}
-        self._answers: dict[tuple[Any, ...], Answer] = {}
         self._of_states: dict[str, Reads | None] = {}
-        self._silent: set[tuple[Any, ...]] = set()
+        self._silent: set[Key | None] = set()
 
     def failures(
         self,
@@ -57,12 +56,8 @@ class RememberedPolicies(Policies):
             key = _key(kind, reads, obj, value) if reads else None
         except RecursionError:
             key = None  # the evaluation reports it
-        if key is not None and key in self._silent:
-            return
-        found = list(super().failures(obj, value, state, operation=operation, **old))
-        if key is not None and not found and len(self._silent) < MOST:
-            self._silent.add(key)
-        yield from found
+        if key not in self._silent:
+            yield from self._noted(key, super().failures(obj, value, state, operation=operation, **old))
 
     def reads(self, state: str) -> Reads | None:
         """What decides whether an object passes all policies of a state; None if that may be all of it."""
@@ -74,22 +69,15 @@ class RememberedPolicies(Policies):
     def _judged(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Iterator[Failure | Note]:
         reads = self._reads_of(policy) if asked.old is None else None
         key = _key((id(policy), asked.operation, asked.resource), reads, asked.obj, values[0]) if reads else None
-        if reads is None or key is None:
-            return super()._judged(policy, asked, values)
-        if self._answers.get(key) == []:
-            return iter(())
-        more = (*key, _parts(values[0], reads.words))
-        if more not in self._answers:
-            self._answers[more] = answer = self._asked(policy, asked, values)
-            if answer == [] and len(self._answers) < MOST:
-                self._answers[key] = answer
-        return _given(self._answers[more] if len(self._answers) < MOST else self._answers.pop(more))
+        if key not in self._silent:
+            yield from self._noted(key, super()._judged(policy, asked, values))
 
-    def _asked(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Answer:
-        try:
-            return list(super()._judged(policy, asked, values))
-        except Unsupported as error:
-            return error
+    def _noted(self, key: Key | None, said: Iterator[Any]) -> list[Any]:
+        """What is said; if it is nothing, this is remembered under the key."""
+        found = list(said)
+        if key is not None and not found and len(self._silent) < MOST:
+            self._silent.add(key)
+        return found
 
     def _reads_of(self, policy: Policy) -> Reads | None:
         if id(policy) not in self._reads:
@@ -103,21 +91,11 @@ class RememberedPolicies(Policies):
         return self._reads[id(policy)]
 
 
-def _given(answer: Answer) -> Iterator[Failure | Note]:
-    if isinstance(answer, Unsupported):
-        raise answer
-    return iter(answer)
-
-
-def _key(kind: tuple[Any, ...], reads: Reads, obj: Object, value: Object) -> tuple[Any, ...] | None:
+def _key(kind: tuple[Any, ...], reads: Reads, obj: Object, value: Object) -> Key | None:
     """What decides whether an object passes; None if that is too much to be remembered."""
-    parts = _parts(value, reads.verdict)
+    parts = tuple([part(value, path) for path in reads.verdict])
     own = labels_of(obj) if reads.labels else {}
     labels = tuple([repr(own.get(each, ...)) for each in reads.labels])
     if any(type(each) is str and len(each) > LONGEST for each in parts):
         return None
     return *kind, namespace_of(obj), name_of(obj) if reads.named else "", labels, parts
-
-
-def _parts(value: Object, paths: tuple[Path, ...]) -> tuple[object, ...]:
-    return tuple([part(value, path) for path in paths])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # Brackets in brackets, parts behind one another, and characters of an expression. The server refuses more than 250 and 100,000.
 DEEPEST, LONGEST = 120, 20_000
 LOGIC = 2  # the levels of BINARY whose operators take any number of operands
+SURROGATE = re.compile(r"[\ud800-\udfff]")
 TOKEN = re.compile(
     r"""(?P<blank>[\t\ \r\n\f]+|//[^\n]*)
     |(?P<double>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
@@ -77,6 +78,8 @@ def parse(text: str) -> Node:
     """The tree of an expression. Raises: RefusedError for what is no CEL; Unsupported for what is too long or too deep."""
     if len(text) > LONGEST:
         raise Unsupported(f"it has more than {LONGEST} characters")
+    if SURROGATE.search(text):
+        raise Unsupported("it has half of a surrogate pair, which is no character")
     return _Parser(list(_tokens(text))).whole()
 
 
@@ -92,6 +95,11 @@ def _tokens(text: str) -> Iterator[Token]:
     yield "end", "", at
 
 
+def _unexpected(text: str, at: int) -> RefusedError:
+    """The error about a token, "" for the end."""
+    return RefusedError(f"{text!r} is not expected at character {at + 1}" if text else "it ends where a value is expected")
+
+
 class _Parser:
     def __init__(self, tokens: list[Token]) -> None:
         self.tokens, self.at, self.depth = tokens, 0, 0
@@ -99,7 +107,7 @@ class _Parser:
     def whole(self) -> Node:
         node = self.expression()
         if self.kind != "end":
-            raise RefusedError(f"{self.text!r} is not expected at character {self.place + 1}")
+            raise _unexpected(self.text, self.place)
         return node
 
     @property
@@ -202,7 +210,7 @@ class _Parser:
         if kind == "sign" and text == ".":
             raise Unsupported("a name with a leading dot")
         if kind != "name" or text in RESERVED or text == "in":
-            raise RefusedError(f"{text!r} is not expected at character {at + 1}")
+            raise _unexpected(text, at)
         if text in ("true", "false", "null"):
             return "literal", at, {"true": True, "false": False, "null": None}[text]
         if self.take("("):

@@ -217,11 +217,14 @@ def is_member(known: frozenset[tuple[str, Any]], value: Any) -> bool:
 
 
 def normalized(value: Any, depth: int = 0) -> Any:
-    """A value of an object as an API server reads it from JSON: whole numbers beyond 64 bits are doubles.
+    """A value of an object as an API server reads it from JSON: whole numbers beyond 64 bits are doubles, and half of a
+    surrogate pair is the replacement character.
 
     Raises: Unsupported for what is nested too deeply, or is no JSON.
     """
-    if isinstance(value, str) or value is None or isinstance(value, bool | float):
+    if isinstance(value, str):
+        return value if value.isascii() else _text(value)
+    if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else float(value)
@@ -229,8 +232,17 @@ def normalized(value: Any, depth: int = 0) -> Any:
         raise Unsupported("the object is nested too deeply")
     if isinstance(value, dict):
         changed = {key: new for key, each in value.items() if (new := normalized(each, depth + 1)) is not each}
-        return {**value, **changed} if changed else value
+        whole = {**value, **changed} if changed else value
+        return whole if "".join(map(str, whole)).isascii() else {normalized(key): each for key, each in whole.items()}
     if isinstance(value, list):
         found = [normalized(each, depth + 1) for each in value]
         return found if any(new is not each for new, each in zip(found, value, strict=True)) else value
     raise Unsupported("the object has a value that is no JSON")
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value

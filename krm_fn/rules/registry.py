@@ -251,8 +251,13 @@ def judge_bundle(
 ) -> Iterator[Finding]:
     """The findings of a family about the bundle. Rules whose modules are `silent` are known to find nothing."""
     for declared in _relevant(family, facts, silent):
-        for hit in _hits(declared, facts, facts.release, severity):
-            yield finding_of(declared, hit, hit.about, severity)
+        yield from judge_rule(declared, facts, severity)
+
+
+def judge_rule(declared: Rule, facts: OfBundle, severity: Mapping[str, str]) -> Iterator[Finding]:
+    """The findings of one rule about the bundle."""
+    for hit in _hits(declared, facts, facts.release, severity):
+        yield finding_of(declared, hit, hit.about, severity)
 
 
 def _relevant(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:

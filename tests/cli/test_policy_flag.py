@@ -386,6 +386,56 @@ def test_diff_reports_a_rendered_policy_that_an_instancetype_breaks_and_refuses_
     old, new = (f"{vm}spec: {{cpu: {{guest: {count}}}, memory: {{guest: 1Gi}}}}\n" for count in (1, 4))
     tree(repository, {"old.yaml": old, "new.yaml": new, "two.yaml": rendered})
     code, out, _ = run("diff", "old.yaml", "new.yaml", "--policy", "two.yaml", cwd=repository)
-    assert code == 0
+    assert code == 1
     assert "  error: the VM has no owner (policy/two)\n" in out
+    assert "a policy refuses" not in out
+    assert run("diff", "old.yaml", "new.yaml", "--policy", "two.yaml", "--fail-on", "never", cwd=repository)[0] == 0
     assert "policy" not in run("diff", "new.yaml", "new.yaml", "--policy", "two.yaml", cwd=repository)[1]
+
+
+BROKEN = POLICY.replace("has(object.metadata.labels) &&", "has(object.metadata.labels) &&&")
+REFUSED = (
+    "ValidatingAdmissionPolicy owned: spec.validations[0].expression: the API server refuses this expression: "
+    "there is no CEL at character 31; correct it (refused-policy)\n"
+)
+
+
+def test_diff_says_that_a_new_policy_is_refused(repository):
+    both = VM + "---\n" + SHOP
+    tree(repository, {"old.yaml": both, "new.yaml": both + "---\n" + BROKEN})
+    code, out, _ = run("diff", "old.yaml", "new.yaml", cwd=repository)
+    assert (code, out) == (1, f"error: {REFUSED}\nnone of 1 VM changes\n")
+    assert run("diff", "old.yaml", "new.yaml", "--fail-on", "never", cwd=repository)[0] == 0
+    assert (
+        "- error: ValidatingAdmissionPolicy owned: " in run("diff", "old.yaml", "new.yaml", "-o", "markdown", cwd=repository)[1]
+    )
+    assert run("diff", "new.yaml", "new.yaml", cwd=repository)[:2] == (0, "none of 1 VM changes\n")
+
+
+def test_diff_names_the_target_of_a_policy_that_is_changed_so_that_it_is_refused(repository):
+    git(repository, "stash", "-q", "-u")
+    commit(repository, {"vms/policy.yaml": POLICY})
+    tree(repository, {"vms/policy.yaml": BROKEN})
+    code, out, _ = run("diff", "--base", "HEAD", "vms", cwd=repository)
+    assert (code, out) == (1, f"error in vms: {REFUSED}\nnone of 1 VM changes\n")
+
+
+def test_diff_says_which_policy_of_the_flag_it_does_not_evaluate(repository):
+    tree(repository, {"who.yaml": POLICY.replace("has(object.metadata.labels)", "request.userInfo.username == 'a'")})
+    _, out, _ = run("diff", "vms/vm.yaml", "vms/vm.yaml", "--policy", "who.yaml", "-o", "json", cwd=repository)
+    assert json.loads(out)["policies"] == [
+        {
+            "rule": "policy-not-evaluated",
+            "severity": "warning",
+            "message": "ValidatingAdmissionPolicy owned: spec.validations[0].expression: the policy owned is not evaluated: "
+            "request.userInfo is known to the cluster only",
+        }
+    ]
+
+
+def test_a_rendered_policy_compares_objects_that_hold_no_vm_with_the_base(repository):
+    rendered = SAME.replace("name: same-size", "name: same-size\n  annotations: {kubevirt-render.dev/evaluate: rendered}")
+    _, out, _ = run(
+        "check", "vms", "--base", "main", "--policy", tree(repository, {"r.yaml": rendered}) / "r.yaml", cwd=repository
+    )
+    assert "policy-not-evaluated" not in out

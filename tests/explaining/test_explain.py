@@ -13,6 +13,7 @@ from checking import run
 
 import krm_fn
 from krm_fn.explaining.schema import schema
+from krm_fn.explaining.selection import names, normal
 
 BUNDLE = Path(__file__).resolve().parents[2] / "kustomization-examples" / "quickstart" / "bundle"
 
@@ -267,6 +268,14 @@ def test_an_object_in_a_list_says_where_it_is() -> None:
 
 
 DISKS = "spec.template.spec.domain.devices.disks[*]"
+EVICTION = (
+    "spec.template.spec.evictionStrategy is unset; the KubeVirt object's spec.configuration.evictionStrategy or the VM sets it"
+)
+MACHINE_TYPE = (
+    "spec.template.spec.domain.machine.type is unset; a preference's spec.machine.preferredMachineType, the KubeVirt object's "
+    "spec.configuration.architectureConfiguration.amd64.machineType, the KubeVirt object's spec.configuration.machineType or "
+    "the VM sets it"
+)
 CDROM = f"{DISKS}.cdrom.bus is unset; a preference's spec.devices.preferredCdromBus or the VM sets it"
 
 
@@ -277,15 +286,15 @@ CDROM = f"{DISKS}.cdrom.bus is unset; a preference's spec.devices.preferredCdrom
             "subdomain",
             "spec.template.spec.subdomain is unset; a preference's spec.preferredSubdomain or the VM sets it",
         ),
-        ("evictionStrategy", "spec.template.spec.evictionStrategy is unset; the VM sets it"),
+        ("evictionStrategy", EVICTION),
+        ("machine.type", MACHINE_TYPE),
+        ("hostname", "spec.template.spec.hostname is unset; the VM sets it"),
         (
             "cpu.maxSockets",
             "spec.template.spec.domain.cpu.maxSockets is unset; an instancetype's spec.cpu.maxSockets or the VM sets it",
         ),
-        (
-            "cdrom.bus",
-            CDROM,
-        ),
+        ("cdrom.bus", CDROM),
+        ("domain.resources.limits.cpu", "spec.template.spec.domain.resources.limits.cpu is unset; the VM sets it"),
     ],
 )
 def test_an_unset_field_says_what_would_set_it(field: str, line: str) -> None:
@@ -295,6 +304,114 @@ def test_an_unset_field_says_what_would_set_it(field: str, line: str) -> None:
     code, output, _ = explained(".", "shop/db", field, "-o", "json")
     jsonschema.validate(json.loads(output), schema())
     assert json.loads(output)["vms"][0]["unset"][0]["path"] in line
+
+
+def test_a_setting_of_the_cluster_sets_a_field_where_defaults_are_written() -> None:
+    of = ("shop/db", "template.spec.evictionStrategy")
+    setting = ("--configuration", "{evictionStrategy: LiveMigrate}")
+    _, given, _ = explained(".", *of, *setting)
+    assert "spec.template.spec.evictionStrategy: LiveMigrate  configuration spec.configuration.evictionStrategy" in given
+    _, without, _ = explained(".", *of, *setting, "--defaults", "none")
+    assert "spec.template.spec.evictionStrategy is unset; the VM sets it" in without
+
+
+BUS = "spec.template.spec.domain.devices.disks[1].disk.bus"
+LABEL = 'metadata.labels["app.kubernetes.io/name"]'
+
+
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [
+        ("bus", BUS),
+        ("disk.bus", BUS),
+        ("disks", BUS),
+        ("disks[1].disk", BUS),
+        ("disks.disk.bus", BUS),
+        (".spec.template.spec.domain.devices", BUS),
+        ("*.bus", BUS),
+        ("disks[*].disk.*", BUS),
+        ("disks*.bus", BUS),
+        ("domain.*.disks", BUS),
+        ('labels["app.kubernetes.io/name"]', LABEL),
+        ("labels['app.kubernetes.io/name']", LABEL),
+        ("app.kubernetes.io/name", LABEL),
+        ("labels.*", LABEL),
+    ],
+)
+def test_a_field_names_a_path_as_users_write_it(field: str, path: str) -> None:
+    assert names(normal(field), path)
+
+
+@pytest.mark.parametrize(
+    ("field", "path"),
+    [
+        ("us", BUS),
+        ("disks.bus", BUS),
+        ("disks[0].disk", BUS),
+        ("bus.*", BUS),
+        ("name", LABEL),
+        ("app", LABEL),
+        ("labels.app", LABEL),
+    ],
+)
+def test_a_field_names_no_path_with_other_parts(field: str, path: str) -> None:
+    assert not names(normal(field), path)
+
+
+def test_a_field_that_is_set_is_not_said_to_be_unset() -> None:
+    for field in ("disks.disk.bus", ".spec.template.spec.domain.cpu"):
+        code, output, error = explained(".", "shop/db", field)
+        assert (code, error) == (0, "")
+        assert "is unset" not in output
+
+
+def test_vms_of_one_name_in_two_templates_say_which_template_has_them(tmp_path: Path) -> None:
+    template = (
+        "apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {{name: {name}}}\n"
+        "parameters: [{{name: NAME, generate: expression, from: '[a-z]{{8}}'}}]\nobjects:\n"
+        "- {{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {{name: '${{NAME}}'}}, spec: {{runStrategy: Always, "
+        "template: {{spec: {{domain: {{devices: {{}}}}}}}}}}}}\n"
+    )
+    (tmp_path / "t.yaml").write_text("---\n".join(template.format(name=name) for name in ("server", "desktop")))
+    code, output, error = run("explain", "t.yaml", cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert output.count("VirtualMachine default/${NAME} in template server, KubeVirt 1.9.0  t.yaml\n") == 1
+    assert output.count("VirtualMachine default/${NAME} in template desktop, KubeVirt 1.9.0  t.yaml\n") == 1
+    answer = json.loads(run("explain", "t.yaml", "-o", "json", cwd=tmp_path)[1])
+    jsonschema.validate(answer, schema())
+    assert [each["template"] for each in answer["vms"]] == ["server", "desktop"]
+
+
+def test_a_name_without_the_prefix_that_a_kustomization_adds_is_answered_with_the_whole_name() -> None:
+    code, _, error = explained(".", "lab/uild")
+    assert (code, error) == (2, "kubevirt-render: error: there is no VM lab/uild; expected one of builder, lab/builder\n")
+
+
+@pytest.mark.parametrize(
+    ("field", "path", "setting"),
+    [
+        ("masquerade", "domain.devices.interfaces[*].masquerade", "network.defaultNetworkInterface"),
+        ("domain.resources.requests.cpu", "domain.resources.requests.cpu", "cpuRequest"),
+    ],
+)
+def test_the_settings_of_a_default_are_those_of_the_cluster(tmp_path: Path, field: str, path: str, setting: str) -> None:
+    (tmp_path / "vm.yaml").write_text(
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\n"
+        "spec: {runStrategy: Always, instancetype: {name: u1.medium}, template: {spec: {domain: {devices: {}}}}}\n"
+    )
+    code, output, error = run("explain", "vm.yaml", "web", field, cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert f"spec.template.spec.{path} is unset; the KubeVirt object's spec.configuration.{setting} or the VM sets it" in output
+
+
+def test_a_setting_of_the_cluster_sets_nothing_in_a_vm_that_is_not_expanded(tmp_path: Path) -> None:
+    (tmp_path / "vm.yaml").write_text(
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: bare}\n"
+        "spec: {runStrategy: Always, template: {spec: {domain: {devices: {}}}}}\n"
+    )
+    code, output, error = run("explain", "vm.yaml", "bare", "template.spec.evictionStrategy", cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert "spec.template.spec.evictionStrategy is unset; the VM sets it" in output
 
 
 def test_a_field_of_another_release_does_not_set_it() -> None:

@@ -169,9 +169,10 @@ def test_references_are_followed_by_keyboard_and_by_mouse(browser: Browser, page
     browser.open(page, "#graph/VirtualMachine/shop/db")
     browser.run("document.querySelector('.drawing').focus()")
     browser.press(Keys.TAB, Keys.TAB, Keys.ENTER)
+    browser.comes_to("return document.activeElement.textContent", "VirtualMachineClusterInstancetype u1.medium")
     assert browser.address == "graph/VirtualMachineClusterInstancetype/u1.medium"
-    assert browser.run("return document.activeElement.textContent") == "VirtualMachineClusterInstancetype u1.medium"
     browser.driver.back()
+    browser.comes_to("return document.activeElement.textContent", "VirtualMachine shop/db")
     assert browser.address == "graph/VirtualMachine/shop/db"
     [lan] = [each for each in browser.all("a.box") if "shop/lan" in each.text]
     lan.click()

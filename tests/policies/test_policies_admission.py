@@ -115,6 +115,26 @@ def test_what_does_not_depend_on_the_cluster_alone_is_decided(expression: str, h
     assert rules == ([] if holds else ["policy/p"])
 
 
+@pytest.mark.parametrize(
+    ("rows", "row", "place"),
+    [
+        ("matchConditions", {"name": "c", "expression": "request.userInfo.username == 'a'"}, "matchConditions[0].expression"),
+        ("validations", {"expression": "request.userInfo.username == 'a'"}, "validations[1].expression"),
+        (
+            "auditAnnotations",
+            {"key": "k", "valueExpression": "request.userInfo.username"},
+            "auditAnnotations[0].valueExpression",
+        ),
+        ("validations", {"expression": "{'a': 1, 'b': 2}.map(k, k)[0] == 'a'"}, "validations[1].expression"),
+    ],
+)
+def test_the_finding_names_the_expression_that_cannot_be_evaluated(rows: str, row: dict[str, str], place: str) -> None:
+    items = policy("true")
+    items[0]["spec"].setdefault(rows, []).append(row)
+    (result,) = krm_fn.process({"items": [VM, SHOP, *items]})["results"]
+    assert (result["tags"]["rule"], result["field"]["path"]) == ("policy-not-evaluated", f"spec.{place}")
+
+
 def test_a_message_that_only_the_cluster_knows_does_not_hide_the_refusal() -> None:
     items = policy("false")
     items[0]["spec"]["validations"][0]["messageExpression"] = "'not for ' + request.userInfo.username"

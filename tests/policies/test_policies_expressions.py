@@ -16,7 +16,7 @@ from krm_fn.policies.literals import check_literals
 from krm_fn.policies.running import evaluated
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked
-from krm_fn.policies.values import UInt
+from krm_fn.policies.values import UInt, normalized
 from krm_fn.policies.work import WORK
 
 OBJECT = {
@@ -199,3 +199,13 @@ def test_a_single_expression_has_steps_of_its_own():
     with pytest.raises(Unsupported):
         WORK.spend(1 << 40)
     assert single.value_of("object.name.matches('^s.op$') && object.list == [3, 1, 2]", OBJECT) is True
+
+
+def test_half_of_a_surrogate_pair_is_the_replacement_character_in_an_object():
+    found = normalized({"a\ud83d": ["x\ude00y", "\ud83d\ude00", "é"], "b": 1})
+    assert found == {"a\ufffd": ["x\ufffdy", "\U0001f600", "é"], "b": 1}
+
+
+def test_an_expression_with_half_of_a_surrogate_pair_is_not_evaluated():
+    with pytest.raises(Unsupported, match="half of a surrogate pair"):
+        parse("'\ud83d' == object.name")

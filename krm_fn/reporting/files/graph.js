@@ -139,8 +139,8 @@ function box(node, role, x, y, isMiddle) {
     drawing(
       "svg",
       { x: x + 12, y, width: BOX.width - 20, height: BOX.height },
-      drawing("text", { class: "title", y: 18 }, cut(titleOf(node), 40)),
-      drawing("text", { class: "kind", y: 34 }, cut(below, 42)),
+      drawing("text", { class: "title", y: 18 }, cut(titleOf(node), 28)),
+      drawing("text", { class: "kind", y: 34 }, cut(below, 34)),
     ),
   );
 }
