@@ -12,14 +12,17 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from contextlib import suppress
+import threading
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base.errors import InputError
+from krm_fn.base.workers import ENDING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
 # The seconds that a program has to end after it gets a signal.
 GRACE = 2.0
@@ -88,20 +91,51 @@ def finished(
 
     Raises: subprocess.TimeoutExpired.
     """
-    with subprocess.Popen(  # noqa: S603  `find` found it
-        [program, *words],
-        cwd=folder,
-        env={**GIT, **environment},
-        stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE if quiet else None,
-        start_new_session=True,
-    ) as process:
+    with (
+        _held_signals() as deliver,
+        subprocess.Popen(  # noqa: S603  `find` found it
+            [program, *words],
+            cwd=folder,
+            env={**GIT, **environment},
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if quiet else None,
+            start_new_session=True,
+        ) as process,
+    ):
         try:
+            deliver()
             out, complaints = process.communicate(given, timeout=timeout)
         finally:
             _end(process)
     return Finished(process.returncode, out, complaints or b"")
+
+
+@contextmanager
+def _held_signals() -> Iterator[Callable[[], None]]:
+    """Hold the signals that end this process back, until the given function is called or the block ends.
+
+    While a program starts, nobody could end it yet: what a handler raises would leave it running. Only the main thread handles
+    signals. Blocked signals would stay blocked in the program.
+    """
+    came: list[int] = []
+    handlers: dict[int, Any] = {}
+
+    def deliver() -> None:
+        while handlers:
+            signal.signal(*handlers.popitem())
+        while came:
+            signal.raise_signal(came.pop())
+
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in ENDING:
+                if callable(handler := signal.getsignal(number)):
+                    handlers[number] = handler
+                    signal.signal(number, lambda number, _: came.append(number))
+        yield deliver
+    finally:
+        deliver()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

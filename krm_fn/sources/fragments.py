@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
-from krm_fn.base.objects import group_of, kind_of, name_of, ref_of, text
+from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, ref_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET as MISSING
@@ -50,6 +50,7 @@ DIRECTIVE = "$"  # instead of a rule, where a path leads to a directive
 # Rules about what every object of a kind has. A run strategy is forgotten more often than left to another file.
 OF_STRUCTURE = frozenset(("invalid-name", "missing-field", "missing-template", DIRECTIVE))
 NAME = ("metadata", "name")
+ANY = "*"  # namespace
 OF_OBJECT = 2  # the length of the paths of what makes an object what it is: its name, `spec.template`
 
 
@@ -92,9 +93,9 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
     """The objects in files of folders that lack what an object of their kind has, and that something else shows to be parts.
 
     The kustomization of the folder does not use the file; the path of the file has a word such as `patches`; a complete object
-    has the same name; or it has no name either, so that nobody can create it. The last two count only for an object without
-    what makes it one, such as `spec.template`. An object with a directive of patches, such as `$patch`, is a part in any case.
-    What the entry of a list lacks shows nothing: a patch has entries as a whole.
+    has the same name, and not another namespace; or it has no name either, so that nobody can create it. The last two count
+    only for an object without what makes it one, such as `spec.template`. An object with a directive of patches, such as
+    `$patch`, is a part in any case. What the entry of a list lacks shows nothing: a patch has entries as a whole.
     """
     items, places = found.items, found.places
     lacks: dict[Key, dict[Path, str]] = {}
@@ -107,14 +108,18 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
     lacks = {key: paths for key, paths in lacks.items() if not OF_STRUCTURE.isdisjoint(paths.values())}
     if not lacks:
         return Fragments()
-    whole = {_identity(entry.obj) for entry in bundle.entries(items) if (entry.item, entry.path) not in lacks}
+    complete = [entry.obj for entry in bundle.entries(items) if (entry.item, entry.path) not in lacks]
+    whole = {(*_identity(obj), namespace) for obj in complete for namespace in (namespace_of(obj), ANY)}
+
+    def is_in_whole(obj: Object) -> bool:
+        return any((*_identity(obj), namespace) in whole for namespace in (namespace_of(obj) or ANY, ""))
 
     def is_part(key: Key) -> bool:
         obj, file = get(items[key[0]], key[1]), places[key[0]][0]
         if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or PATH_OF_PARTS.search(in_repository(file)):
             return True
         of_object = {path for path, rule in lacks[key].items() if rule in OF_STRUCTURE and len(path) <= OF_OBJECT}
-        return len(of_object) > 1 if NAME in of_object else bool(of_object) and _identity(obj) in whole
+        return len(of_object) > 1 if NAME in of_object else bool(of_object) and is_in_whole(obj)
 
     return Fragments(items=items, lacks={key: tuple(lacks[key]) for key in sorted(lacks) if is_part(key)})
 

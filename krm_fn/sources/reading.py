@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 # Marks of texts from which a program makes manifests: those of Go and Jinja, and names between two marks.
-TEMPLATE = re.compile(rb"\{\{|\{%|<%|%%(?=\w+%%)|@(?=[A-Z][A-Z0-9_]*@)")
+TEMPLATE = re.compile(rb"\{\{|\{%|<%|%%(?=\w+%%)|@(?=[A-Za-z]\w*@)")
 LEAST_SHARED = 1_000_000  # bytes to read; for less, a second process takes about as long as this one
 
 

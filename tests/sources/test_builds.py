@@ -157,6 +157,17 @@ def test_a_signal_ends_the_build_and_what_it_wrote(builder: Builder, command: li
     assert list(builder.temporary.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", [RENDER, GENERATE])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_ends_a_build_that_has_just_started(builder: Builder, command: list[str], number: signal.Signals) -> None:
+    """A handler that raised before the child was known would leave it running."""
+    builder.script(f"echo $$ >$notes; kill -{number.value} $PPID; exec sleep 300")
+    with builder.start(*command) as process:
+        process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert ended(builder.noted()[0])
+
+
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e9", "x", ""])
 @pytest.mark.parametrize("command", [RENDER, GENERATE])
 def test_a_time_is_a_number_of_seconds(builder: Builder, command: list[str], seconds: str) -> None:

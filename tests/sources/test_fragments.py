@@ -19,8 +19,8 @@ spec: {{runStrategy: Always, template: {{spec: {{domain: {{devices: {{{device}}}
 PATCH = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Halted}\n"
 
 
-def rules(tmp_path, text, file="vm.yaml", path="."):
-    _, out, _ = check(path, "-o", "json", cwd=tree(tmp_path, {file: text}))
+def rules(tmp_path, text, file="vm.yaml", path=".", **others):
+    _, out, _ = check(path, "-o", "json", cwd=tree(tmp_path, {file: text, **others}))
     return [each["tags"]["rule"] for each in json.loads(out)["results"]]
 
 
@@ -48,6 +48,21 @@ def test_an_entry_with_a_directive_lacks_nothing(tmp_path):
 def test_a_machine_without_a_name_whose_template_is_there_is_no_patch(tmp_path):
     machine = VM.format(label="tier", device="").replace("name: web, ", "").replace("devices: {}", "")
     assert rules(tmp_path, machine) == ["invalid-name", "missing-field"]
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "expected"),
+    [
+        ("north", "south", "missing-field"),
+        ("north", "north", "unused-patch"),
+        ("north", "", "unused-patch"),
+        ("", "south", "unused-patch"),
+    ],
+)
+def test_a_namesake_in_another_namespace_shows_nothing(tmp_path, whole, part, expected):
+    machine = VM.format(label="tier", device="").replace("name: web", f"name: web, namespace: '{whole}'")
+    patch = PATCH.replace("name: web", f"name: web, namespace: '{part}'")
+    assert rules(tmp_path, patch, file="2.yaml", **{"1.yaml": machine}) == [expected]
 
 
 @pytest.mark.parametrize("path", [".", "ABSOLUTE"])

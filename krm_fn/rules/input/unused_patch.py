@@ -3,8 +3,8 @@
 What it finds: an object in a folder that lacks what every object of its kind has, such as `spec.template` of a VirtualMachine,
 and that is probably a patch. One of these signs is enough: the kustomization of its folder does not use its file; the path of
 the file in its repository has a word such as `patch`, `patches` or `overlays`; the object has a directive such as
-`$patch: delete`; or, if it has no `spec.template`, a complete object has the same name, or it has no name. There is one finding
-for each file.
+`$patch: delete`; or, if it has no `spec.template`, a complete object has the same name and not another
+namespace, or it has no name. There is one finding for each file.
 
 Why it matters: the object is not checked as a whole. Only the values that it has are compared with the API, and the entries of
 its lists, which have to be complete. A patch that no kustomization names has no effect, unless another tool applies it.
