@@ -33,8 +33,8 @@ def spent(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> int | None:
     costs: list[int] = []
     spend = judging.spend
 
-    def noted(steps: Any, names: Any, variables: Any, budget: int) -> Any:
-        found = spend(steps, names, variables, budget)
+    def noted(steps: Any, place: str, names: Any, variables: Any, budget: int) -> Any:
+        found = spend(steps, place, names, variables, budget)
         costs.extend([budget - found.left] if variables is not None else [])
         return found
 
