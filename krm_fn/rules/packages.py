@@ -34,6 +34,11 @@ def rules_of(family: str) -> tuple[Rule, ...]:
     return _loaded[family]
 
 
+def loaded(rule: str) -> Rule | None:
+    """A rule by its id, if its package was loaded. `registry` finds this module only where it is loaded, too."""
+    return next((each for each in _loaded.get(rule.partition("/")[0], ()) if each.id == rule), None)
+
+
 def _path() -> list[str]:
     """Where packages are looked for: Python's path without the current folder."""
     here = os.path.realpath(os.curdir)
