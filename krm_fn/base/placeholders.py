@@ -11,7 +11,8 @@ MARKS = ("${", "$(", "{{")
 UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
 # Placeholders that are a complete value: `<namespace>`, as guides write it, and a variable of a shell, `$CLAIM`.
 FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|{UNDERLINED}"
-ALL_OF_IT = r"<[A-Za-z][\w .-]*>|\$[A-Z_][A-Z0-9_]+"
+IN_BRACKETS = r"<[A-Za-z][\w .-]*>"
+ALL_OF_IT = rf"{IN_BRACKETS}|\$[A-Z_][A-Z0-9_]+"
 # Words that are the complete name of an object: `NAME` and `CLAIM_NAME`. Kubernetes allows no capitals or underscores there.
 CAPITALS = r"NAME|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
 # A word in capitals between underscores in such a name, for `sed` to replace: `test-_TIMESTAMP_`.
@@ -33,19 +34,22 @@ def is_filled_in(word: object) -> bool:
 def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
     """The placeholders in a value, each of them once. A text of several lines has none, because it may be a script.
 
-    `path` is the place of the value in its object: words in capitals are placeholders only in fields that hold names.
+    `path` is the place of the value in its object: words in capitals, and brackets around a part of the value, are placeholders
+    only in fields that hold names.
     """
     if not isinstance(value, str) or "\n" in value:
         return ()
-    if _names_an_object(path) and is_in_capitals(value):
+    is_name = _names_an_object(path)
+    if is_name and is_in_capitals(value):
         return (value,)
-    if not (value[:1] in ("<", "$") or is_filled_in(value)):
+    if not (value[:1] in ("<", "$") or is_filled_in(value) or (is_name and "<" in value)):
         return ()
     import re  # needed for few values
 
     if re.fullmatch(ALL_OF_IT, value, re.ASCII):
         return (value,)
-    return tuple(dict.fromkeys(re.findall(FORM, value)))
+    form = f"{FORM}|{IN_BRACKETS}" if is_name else FORM
+    return tuple(dict.fromkeys(re.findall(form, value)))
 
 
 def may_be_in(value: object) -> bool:
@@ -53,7 +57,7 @@ def may_be_in(value: object) -> bool:
     waiting: list[object] = [value]
     for each in waiting:
         if isinstance(each, str):
-            if "$" in each or "{{" in each or each[:1] == "<" or each.isupper() or ("_" in each and not each.islower()):
+            if "$" in each or "{{" in each or "<" in each or each.isupper() or ("_" in each and not each.islower()):
                 return True
         elif isinstance(each, dict):
             waiting += each.values()

@@ -1,11 +1,11 @@
 """A value of a KubeVirt object is a placeholder.
 
 What it finds: `${NAME}`, `${NAME:=default}`, `$(NAME)`, `{{ name }}` and `__NAME__` in a value, and `$NAME` as the whole value:
-one finding for all of them, with their number. `<name>` as the whole value is reported once per file. So are `NAME`, and words
-in capitals with an underscore, such as `CLAIM_NAME`, where the name of an object or of a namespace is expected, because no such
-name may have capitals. The names of claims, Secrets and ConfigMaps are also searched. Multi-line strings, cloud-init data,
-annotations and commands are skipped, because such marks have other meanings there. So are OpenShift Templates and
-VirtualMachineTemplates, which have parameters.
+one finding for all of them, with their number. `<name>` as the whole value is reported once per file. Where the name of an
+object or of a namespace is expected, so are `<name>` as a part of it, `NAME`, and words in capitals with an underscore, such as
+`CLAIM_NAME`, because no such name may have capitals or brackets. The names of claims, Secrets and ConfigMaps are also searched
+for these. Multi-line strings, cloud-init data, annotations and commands are skipped, because such marks have other meanings
+there. So are OpenShift Templates and VirtualMachineTemplates, which have parameters.
 
 Why it matters: the file is a template. Other defects of such a value are not reported, because the value is not known before
 the placeholder is replaced, as Flux does with `${NAME}`. `<name>` and `CLAIM_NAME` are a warning, because guides write them
@@ -81,7 +81,7 @@ def _hit(places: list[Place], more: str, severity: str, bundle: Bundle) -> Hit:
 
 
 def _values(obj: Any) -> Iterator[tuple[Path, str]]:
-    """The strings of an object that are searched, with their paths: of claims, Secrets and ConfigMaps names in capitals."""
+    """The strings of an object that are searched, with their paths: names to fill in, of claims, Secrets, ConfigMaps."""
     group = group_of(obj)
     if is_template(obj):
         return  # its parameters
@@ -91,7 +91,7 @@ def _values(obj: Any) -> Iterator[tuple[Path, str]]:
     elif not group and kind_of(obj) in CORE_KINDS:
         for path in (("metadata", "namespace"), ("metadata", "name")):
             value = get(obj, path)
-            if is_in_capitals(value):
+            if is_in_capitals(value) or (isinstance(value, str) and "<" in value):
                 yield path, value
 
 
