@@ -30,7 +30,7 @@ def _of(kind: str, value: Any) -> Any:
 def _address(text: Any) -> Any:
     if not isinstance(text, str):
         raise no_overload()
-    if "%" in text or re.search(r"(?:^|\.)0\d", text):
+    if "%" in text:
         return None
     try:
         found = ipaddress.ip_address(text)
@@ -60,7 +60,7 @@ def _network(text: Any) -> tuple[Any, int] | None:
         raise no_overload()
     host, slash, length = text.partition("/")
     found = _address(host) if slash else None
-    if found is None or not re.fullmatch(r"0|[1-9]\d{0,2}", length) or int(length) > found.max_prefixlen:
+    if found is None or not re.fullmatch(r"0|[1-9][0-9]{0,2}", length) or int(length) > found.max_prefixlen:
         return None
     return found, int(length)
 
@@ -121,7 +121,7 @@ def _normalized(value: str) -> str:
 
     upstream: k8s.io/apiserver/pkg/cel/library/semverlib.go:normalizeAndParse
     """
-    parts = value.strip().removeprefix("v").split(".", 2)
+    parts = value.removeprefix("v").split(".", 2)
     if len(parts) < 3:
         if re.search(r"[+-]", parts[-1]):
             return ""

@@ -13,7 +13,7 @@ import re
 
 from krm_fn.kubevirt import quantity as quantities
 from krm_fn.policies.errors import EvaluationError, no_overload
-from krm_fn.policies.values import SUM, Opaque
+from krm_fn.policies.values import SUM, Opaque, UInt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _sign(value: Any) -> int:
 
 def _moved(sign: int) -> Callable[[Any, Any], Opaque]:
     def run(value: Any, by: Any) -> Opaque:
-        amount = Amount(int(by), 0) if isinstance(by, int) and not isinstance(by, bool) else _of(by)
+        amount = Amount(int(by), 0) if isinstance(by, int) and not isinstance(by, bool | UInt) else _of(by)
         return Opaque(kind="quantity", key=_of(value).plus(amount, sign), data=SUM)
 
     return run

@@ -173,8 +173,8 @@ class _Parser:
         if signs == ["-"] and self.kind in ("int", "double"):
             return self.member(self.number(negative=True))
         node = self.member(self.primary())
-        for sign in signs:
-            node = "call", at, "!_" if sign == "!" else "-_", None, (node,)
+        if len(signs) % 2:  # an even number of signs is none
+            node = "call", at, "!_" if signs[0] == "!" else "-_", None, (node,)
         return node
 
     def number(self, *, negative: bool = False) -> Node:

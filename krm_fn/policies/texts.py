@@ -115,11 +115,11 @@ def _split(text: Any, by: Any, most: Any = -1) -> list[str]:
     most = _number(most)
     if most == 0:
         return []
-    if most == 1:
-        return [text]
     if by == "":
         letters = list(text)
         return letters if most < 0 or len(letters) <= most else [*letters[: most - 1], "".join(letters[most - 1 :])]
+    if most == 1:
+        return [text]
     return list(text.split(by) if most < 0 else text.split(by, most - 1))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 SECOND = 10**9
 MINUTES = 60  # of an hour
 UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
-PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
-STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
+PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+# As Go reads it: an hour of one digit, a comma in front of the fraction, and more than nine digits of it are fine.
+STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
+FARTHEST = 24, 60  # hours and minutes of an offset, which Go takes up to these
 LONGEST = 2**63 - 1  # nanoseconds
+LONGEST_FRACTION = 18  # digits that Go reads whole
 ZERO = -62135596800 * SECOND  # the first moment of the year 1, which counts as no time
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 
@@ -58,7 +62,9 @@ def duration(value: Any) -> Opaque:
         unit = UNITS[each[2]]
         total += int(whole or 0) * unit
         if fraction:
-            total += int(fraction) * unit // 10 ** len(fraction)
+            if len(fraction) > LONGEST_FRACTION:
+                raise Unsupported("a duration with so many digits")
+            total += int(float(fraction) * (unit / 10.0 ** len(fraction)))  # with the rounding of Go
     return of_duration(sign * total)
 
 
@@ -66,7 +72,7 @@ def timestamp(value: Any) -> Opaque:
     """The timestamp of a text in the form of RFC 3339, or of seconds since 1970. Raises: EvaluationError."""
     if isinstance(value, Opaque) and value.kind == "timestamp":
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool | UInt):
         return of_timestamp(value * SECOND)
     if not isinstance(value, str):
         raise no_overload()
@@ -74,14 +80,21 @@ def timestamp(value: Any) -> Opaque:
     if not found:
         raise EvaluationError("no timestamp")
     year, month, day, hour, minute, second = map(int, found.groups()[:6])
-    zone = found[8]
-    offset = 0 if zone == "Z" else (1 if zone[0] == "+" else -1) * (int(zone[1:3]) * 3600 + int(zone[4:6]) * 60)
+    offset = 0 if found[8] == "Z" else _offset(found[8])
     try:
         moment = dt.datetime(year, month, day, hour, minute, second, tzinfo=dt.UTC)
     except ValueError:
         raise EvaluationError("no timestamp") from None
-    nanos = int((moment - EPOCH).total_seconds()) * SECOND + int((found[7] or "0").ljust(9, "0"))
+    nanos = int((moment - EPOCH).total_seconds()) * SECOND + int((found[7] or "0")[:9].ljust(9, "0"))
     return of_timestamp(nanos - offset * SECOND, offset)
+
+
+def _offset(zone: str) -> int:
+    """The seconds of an offset such as `+01:00`. Raises: EvaluationError."""
+    hours, minutes = int(zone[1:3]), int(zone[4:6])
+    if hours > FARTHEST[0] or minutes > FARTHEST[1]:
+        raise EvaluationError("no timestamp")
+    return (1 if zone[0] == "+" else -1) * (hours * 3600 + minutes * 60)
 
 
 def plus(one: Any, other: Any) -> Opaque:
@@ -113,11 +126,10 @@ def _kinds(one: Any, other: Any) -> tuple[str, str]:
 
 
 def duration_text(value: Opaque) -> str:
-    """A duration as Kubernetes writes it in texts: seconds."""
+    """A duration as Kubernetes writes it in texts: seconds, as a double has them."""
     seconds, nanos = divmod(abs(value.key), SECOND)
     sign = "-" if value.key < 0 else ""
-    fraction = f".{nanos:09}".rstrip("0") if nanos else ""
-    return f"{sign}{seconds}{fraction}s"
+    return f"{sign}{format(Decimal(repr(seconds + nanos / SECOND)), 'f').removesuffix('.0')}s"
 
 
 def timestamp_text(value: Opaque) -> str:

@@ -46,6 +46,44 @@ def value_of(expression: str) -> Any:
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
+        # even numbers of signs are none
+        ("!!object.nothing", None),
+        ("!!!true", False),
+        ("--5 == 5", True),
+        # addresses
+        ("isIP('0064:ff9b::1')", True),
+        ("cidr('2001:0db8::/32').containsIP('2001:0db8::01')", True),
+        ("isIP('10.0.0.01')", False),
+        ("isIP('::10.0.0.01')", False),
+        ("isCIDR('10.0.0.0/08')", False),
+        # times
+        ("timestamp('2026-01-01T1:00:00Z') == timestamp('2026-01-01T01:00:00Z')", True),
+        ("timestamp('2026-01-01T00:00:00,5Z').getMilliseconds()", 500),
+        ("timestamp('2026-01-01T00:00:00.1234567899Z') == timestamp('2026-01-01T00:00:00.123456789Z')", True),
+        ("timestamp('2026-01-01T00:00:00+24:60') == timestamp('2025-12-30T23:00:00Z')", True),
+        ("timestamp('2026-01-01T00:00:00+25:00')", REFUSED),
+        ("timestamp('2026-01-01T00:00:00+01:61')", REFUSED),
+        ("timestamp('202\u0666-01-01T00:00:00Z')", REFUSED),
+        ("timestamp(dyn([5u][0]))", ERROR),
+        ("duration('\u0665s')", REFUSED),
+        ("string(duration('2000000h0.000000001s'))", "7200000000s"),
+        ("string(duration('-1.5s'))", "-1.5s"),
+        # versions, quantities, texts
+        ("isSemver(' 1.0', true)", False),
+        ("isSemver('v01.0', true)", True),
+        ("quantity('1').add(dyn(1u)) == quantity('2')", ERROR),
+        ("''.split('', 1)", []),
+        ("'abc'.split('', 1)", ["abc"]),
+    ],
+)
+def test_rare_forms_are_read_as_go_reads_them(expression: str, value: Any) -> None:
+    found = value_of(expression)
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
         # refused before a policy is stored
         ("[object.name, 'x'] == []", REFUSED),
         ("object.name in ['shop', 'b']", True),
