@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.value import Value
-from krm_fn.policies.compiled import Reason, compiled
+from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Failure, Judgement, Note, namespace_object
 from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from krm_fn.base.objects import Object
-    from krm_fn.policies.compiled import Policy
     from krm_fn.policies.matching import Resource
 
 __all__ = ("BINDING", "GROUP", "POLICY", "Failure", "Policies", "Skipped")
@@ -59,8 +58,9 @@ class Policies:
     def skipped(self) -> Iterator[Skipped]:
         """The policies that the API server refuses, and bound ones that can't be compiled here."""
         for obj, found in zip(self._policies, self._found, strict=True):
-            if isinstance(found, Reason) and (found.refused or self._of(obj)):
-                yield Skipped(policy=obj, place=found.place, why=found.why, refused=found.refused)
+            for each in () if isinstance(found, Policy) else found:
+                if each.refused or self._of(obj):
+                    yield Skipped(policy=obj, place=each.place, why=each.why, refused=each.refused)
 
     def states(self) -> list[str]:
         """The states of objects that policies are evaluated on."""
@@ -68,7 +68,7 @@ class Policies:
 
     def compiled(self, state: str) -> list[Policy]:
         """The policies that are evaluated on a state of objects."""
-        return [found for found in self._found if not isinstance(found, Reason) and _state(found.obj) == state]
+        return [found for found in self._found if isinstance(found, Policy) and _state(found.obj) == state]
 
     def failures(
         self,
@@ -120,14 +120,15 @@ class Policies:
         if under is None:
             return
         namespace = namespace_of(obj) or "default"
-        if resource.namespaced and self._cluster.whole and namespace not in self._cluster.namespaces:
-            raise Unsupported(f"the namespace {namespace} is not in the bundle")
+        is_missing = resource.namespaced and self._cluster.whole and namespace not in self._cluster.namespaces
         held = self._cluster.namespaces.get(namespace) if resource.namespaced else None
         for binding in self._of(policy.obj):
             spec = as_map(binding.get("spec"))
             within = as_map(spec.get("matchResources"))
             if within and matched(within, asked, self._cluster, without_rules=True) is None:
                 continue
+            if is_missing:
+                raise Unsupported(f"the namespace {namespace} is not in the bundle")
             judgement = Judgement(policy, binding, asked, values, under, namespace_object(held, namespace, resource))
             for param in self._params(policy, spec, obj, resource):
                 yield from judgement.configuration(param) if isinstance(param, str) else judgement.failures(param)

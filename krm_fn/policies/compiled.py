@@ -10,14 +10,15 @@ from krm_fn.policies.literals import check_literals
 from krm_fn.policies.structures import NAMES, VARIABLES
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked, declared
+from krm_fn.policies.unification import DYN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
-    from krm_fn.policies.running import Step
+    from krm_fn.policies.running import Frame, Step
 
     Kind = Any
 
@@ -47,6 +48,10 @@ class Policy(Value):
         return as_map(self.obj.get("spec"))
 
 
+def _never(_: Frame) -> None:
+    """The step of an expression that is refused: its policy is not evaluated."""
+
+
 class Reason(Value):
     """Where a policy can't be compiled, and why. `refused`: the API server would not store it."""
 
@@ -55,27 +60,32 @@ class Reason(Value):
     refused: bool
 
 
-def compiled(obj: Object) -> Policy | Reason:
-    """A policy, or why there is none."""
+def compiled(obj: Object) -> Policy | Sequence[Reason]:
+    """A policy, or why there is none: all that the API server refuses, or the first part that can't be compiled here."""
     compiler = _Compiler(as_map(obj.get("spec")))
+    found: Policy | Sequence[Reason]
     try:
-        return compiler.policy(obj)
-    except RefusedError as error:
-        return Reason(place=compiler.place, why=str(error), refused=True)
+        found = compiler.policy(obj)
     except (Unsupported, RecursionError) as error:
-        return Reason(place=compiler.place, why=str(error) or "it is nested too deeply", refused=False)
+        found = [Reason(place=compiler.place, why=str(error) or "it is nested too deeply", refused=False)]
+    return compiler.refused or found
 
 
 class _Compiler:
-    """Compiles the expressions of a policy in the order in which the API server checks them; `place` is the last one's."""
+    """Compiles the expressions of a policy in the order in which the API server checks them; `place` is the last one's.
+
+    `refused` are the parts that the API server refuses. To what reads a refused variable, its type is dynamic.
+    """
 
     def __init__(self, spec: Object) -> None:
         self._spec, self.place = spec, ""
+        self.refused: list[Reason] = []
         self._names = {name: kind for name, kind in NAMES.items() if name != "params" or "paramKind" in spec}
         self._variables: dict[str, Kind] = {}
 
     def policy(self, obj: Object) -> Policy:
-        """The policy. Raises: RefusedError, Unsupported."""
+        """The policy, of use only if nothing was refused. Raises: Unsupported."""
+        self._check_parts()
         conditions = tuple(self._of(each, "expression", ("bool",), trim=True)[0] for each in self._rows("matchConditions"))
         self._names["variables"] = VARIABLES
         variables = {}
@@ -93,6 +103,19 @@ class _Compiler:
             ),
             ignores_failures=self._spec.get("failurePolicy") == "Ignore",
         )
+
+    def _check_parts(self) -> None:
+        """Checks that the parts are there without which no policy is stored."""
+        constraints = self._spec.get("matchConstraints")
+        if constraints is None:
+            self._refuse("spec.matchConstraints", "it is missing, so the policy names no resources")
+        elif not as_map(constraints).get("resourceRules"):
+            self._refuse("spec.matchConstraints.resourceRules", "it is empty, so the policy names no resources")
+        if not self._spec.get("validations") and not self._spec.get("auditAnnotations"):
+            self._refuse("spec.validations", "there are neither validations nor auditAnnotations")
+
+    def _refuse(self, place: str, why: str) -> None:
+        self.refused.append(Reason(place=place, why=why, refused=True))
 
     def _rows(self, key: str) -> Iterator[Object]:
         for number, each in enumerate(map(as_map, as_list(self._spec.get(key)))):
@@ -113,7 +136,14 @@ class _Compiler:
     ) -> tuple[Step, Kind]:
         """The step of an expression, and its type."""
         self.place += f".{key}"
-        given = row.get(key)
+        try:
+            return self._compiled(row.get(key), wanted, trim=trim, without=without)
+        except RefusedError as error:
+            self._refuse(self.place, str(error))
+            return _never, DYN
+
+    def _compiled(self, given: Any, wanted: tuple[Kind, ...], *, trim: bool, without: str) -> tuple[Step, Kind]:
+        """The step of the text of an expression, and its type. Raises: RefusedError, Unsupported."""
         text = "" if given is None else given
         if not isinstance(text, str):
             raise RefusedError("the value is not a string, as `true` and `1` are without quotes")

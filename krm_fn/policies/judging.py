@@ -224,6 +224,8 @@ class Judgement:
             "dryRun": DRY_RUN,
             "options": Unknown("request.options are known to the cluster only", options),
         }
+        if not name_of(self._object):
+            del request["name"]  # what is empty is absent
         if asked.resource.namespaced:
             request["namespace"] = namespace_of(asked.obj) or "default"
         return request

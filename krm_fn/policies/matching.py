@@ -81,13 +81,19 @@ def matched(given: Object, asked: Request, cluster: Cluster, *, without_rules: b
     Raises: Unsupported if that depends on a namespace that is not in the bundle.
     """
     obj, resource = asked.obj, asked.resource
-    if not _in_namespace(as_map(given.get("namespaceSelector")), obj, resource, cluster):
-        return None
+    under = _named(given, asked, without_rules=without_rules)
     selector = as_map(given.get("objectSelector"))
-    if not any(selects(selector, labels_of(each)) for each in (obj, asked.old) if each is not None):
+    if under is None or not any(selects(selector, labels_of(each)) for each in (obj, asked.old) if each is not None):
         return None
+    # Last, because it may not be known.
+    return under if _in_namespace(as_map(given.get("namespaceSelector")), obj, resource, cluster) else None
+
+
+def _named(given: Object, asked: Request, *, without_rules: bool) -> Resource | None:
+    """The resource under which the rules of constraints name a request; None if they do not."""
+    resource = asked.resource
     same_kind = [resource]
-    if given.get("matchPolicy", "Equivalent") == "Equivalent":
+    if (given.get("matchPolicy") or "Equivalent") == "Equivalent":
         same_kind += [resource.but(version=each) for each in VERSIONS[resource.group] if each != resource.version]
     excluded = list(map(as_map, as_list(given.get("excludeResourceRules"))))
     if any(_is_named(rule, each, asked) for each in same_kind for rule in excluded):
@@ -109,7 +115,7 @@ def _in_namespace(selector: Object, obj: Object, resource: Resource, cluster: Cl
 
 def _is_named(rule: Object, resource: Resource, asked: Request) -> bool:
     """True if a rule names a resource and the operation on it."""
-    scope = rule.get("scope", EVERY)
+    scope = rule.get("scope") or EVERY
     if scope not in (EVERY, "Namespaced" if resource.namespaced else "Cluster"):
         return False
     names = as_list(rule.get("resourceNames"))

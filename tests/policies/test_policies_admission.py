@@ -84,6 +84,65 @@ def test_a_policy_sees_the_instance_and_the_pod(state: str, expression: str) -> 
     assert ("policy/p", f"failed expression: {expression}") in found([VM, SHOP, *policy(expression, evaluate=state)])
 
 
+def test_a_namespace_is_of_no_account_for_what_rules_and_bindings_leave_out() -> None:
+    """It is not in the bundle, so what depends on it is not known."""
+    selector = {"matchLabels": {"env": "prod"}}
+    judged, binding = policy("false")
+    within = {"objectSelector": {"matchLabels": {"app": "x"}}}
+    unbound = {**binding, "spec": {**binding["spec"], "matchResources": within}}
+    other = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "other"}}
+    assert found([VM, other, judged, unbound]) == []
+    (rule,) = judged["spec"]["matchConstraints"]["resourceRules"]
+    pods = {"resourceRules": [{**rule, "resources": ["pods"]}], "namespaceSelector": selector}
+    assert found([VM, {**judged, "spec": {**judged["spec"], "matchConstraints": pods}}, binding]) == []
+    virtual_machines = {"resourceRules": [rule], "namespaceSelector": selector}
+    ((name, _),) = found([VM, {**judged, "spec": {**judged["spec"], "matchConstraints": virtual_machines}}, binding])
+    assert name == "policy-not-evaluated"
+
+
+def test_null_counts_as_the_default_in_constraints() -> None:
+    judged, binding = policy("false")
+    (rule,) = judged["spec"]["matchConstraints"]["resourceRules"]
+    rule |= {"scope": None, "apiVersions": ["v1alpha3"]}
+    judged["spec"]["matchConstraints"]["matchPolicy"] = None
+    assert found([VM, SHOP, judged, binding]) == [("policy/p", "failed expression: false")]
+
+
+def test_the_name_of_an_object_without_one_is_absent_in_the_request() -> None:
+    unnamed = {**VM, "metadata": {"generateName": "vm-", "namespace": "shop"}}
+    assert list(Policies([SHOP, *policy("!has(request.name)")]).failures(unnamed, unnamed, "written")) == []
+    assert list(Policies([SHOP, *policy("request.name == 'vm'")]).failures(VM, VM, "written")) == []
+
+
+def test_all_that_the_api_server_refuses_of_a_policy_is_named() -> None:
+    judged, binding = policy("object.x +", "true", "1")
+    judged["spec"]["variables"] = [{"name": "v", "expression": "nothing"}]
+    judged["spec"]["validations"][1]["messageExpression"] = "variables.v"
+    judged["spec"].pop("matchConstraints")
+    skipped = list(Policies([judged, binding]).skipped())
+    assert all(each.refused for each in skipped)
+    assert [each.place for each in skipped] == [
+        "spec.matchConstraints",
+        "spec.variables[0].expression",
+        "spec.validations[0].expression",
+        "spec.validations[1].messageExpression",
+        "spec.validations[2].expression",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"matchConstraints": {}}, "spec.matchConstraints.resourceRules"),
+        ({"validations": []}, "spec.validations"),
+    ],
+)
+def test_a_policy_that_says_nothing_or_is_about_nothing_is_refused(change: dict[str, Any], place: str) -> None:
+    judged, binding = policy("true")
+    (skipped,) = Policies([{**judged, "spec": {**judged["spec"], **change}}, binding]).skipped()
+    assert (skipped.place, skipped.refused) == (place, True)
+
+
 @pytest.mark.parametrize(
     ("expression", "why"),
     [

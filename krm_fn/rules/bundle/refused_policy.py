@@ -5,7 +5,7 @@ is not declared, a function that does not exist, or types that do not fit.
 
 Why it matters: the policy can't be stored in a cluster, so it enforces nothing. Here it takes no part either.
 
-Fix: correct the expression that the message names.
+Fix: correct the field that the message names. Each wrong expression of a policy has a finding of its own.
 
 Example:
 
@@ -36,5 +36,6 @@ if TYPE_CHECKING:
 def refused_policy(facts: BundleFacts) -> Iterator[Hit]:
     for each in facts.unevaluated:
         if each.refused:
-            message = f"the API server refuses this expression: {each.why}; correct it"
+            what = "expression" if each.place.lower().endswith("expression") else "policy"
+            message = f"the API server refuses this {what}: {each.why}; correct it"
             yield Hit(message=message, path=steps(each.place), about=each.entry)
