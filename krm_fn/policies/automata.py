@@ -32,8 +32,8 @@ ALIKE = re.compile(
     |\[\^?(?:[^\\\[\]&~|\-]|\\[.\\+*?()|\[\]{}^$/\-dw]|(?<=[\w\]])-(?=[\w])|-(?=\])|(?<=\[)-)+\])*""",
     re.VERBOSE | re.ASCII,
 )
-# There, repeated groups may take for ever. Several repetitions take a power of the text's length.
-REPEATED_GROUP, REPEATED = re.compile(r"\)[*+{]"), re.compile(r"[*+{]")
+# There, repeated groups may take for ever, and `a*+` is an operator. Several repetitions take a power of the text's length.
+NOT_ALIKE, REPEATED = re.compile(r"\)[*+{]|[*+?}]\+"), re.compile(r"[*+{]")
 LONGEST_PATTERN, LONGEST_TEXT, LONG_TEXT, MOST_REPEATED, FEW = 300, 5_000, 200, 6, 2
 
 
@@ -63,7 +63,7 @@ def matches(pattern: str, text: str) -> Iterator[tuple[int, int]]:
 @lru_cache(maxsize=256)
 def _plain(pattern: str) -> Search | None:
     """The search by this machine's regular expressions; None if they may read the expression in another way."""
-    if REPEATED_GROUP.search(pattern) or not ALIKE.fullmatch(pattern):
+    if NOT_ALIKE.search(pattern) or not ALIKE.fullmatch(pattern):
         return None
     try:
         found = re.compile(_with_end(pattern), re.ASCII)

@@ -9,6 +9,7 @@ Items and entries carry whether they are optional. The macros `has`, `all`, `exi
 
 from __future__ import annotations
 
+import math
 import re
 
 from krm_fn.policies.errors import RefusedError, Unsupported
@@ -29,13 +30,14 @@ SURROGATE = re.compile(r"[\ud800-\udfff]")
 TOKEN = re.compile(
     r"""(?P<blank>[\t\ \r\n\f]+|//[^\n]*)
     |(?P<double>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
-    |(?P<uint>(?:0[xX][0-9a-fA-F]+|\d+)[uU])
-    |(?P<int>0[xX][0-9a-fA-F]+|\d+)
-    |(?P<string>(?:[bB]?[rR]|[rR]?[bB])?(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n\r])*"|'(?:\\.|[^'\\\n\r])*'))
+    |(?P<uint>(?:0x[0-9a-fA-F]+|\d+)[uU])
+    |(?P<int>0x[0-9a-fA-F]+|\d+)
+    |(?P<string>[bB]?[rR](?:\"\"\".*?\"\"\"|'''.*?'''|"[^"\n\r]*"|'[^'\n\r]*')
+        |[bB]?(?:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?'''|"(?:\\.|[^"\\\n\r])*"|'(?:\\.|[^'\\\n\r])*'))
     |(?P<quoted>`[a-zA-Z0-9_.\-/ ]+`)
     |(?P<name>[_a-zA-Z][_a-zA-Z0-9]*)
     |(?P<sign>&&|\|\||==|!=|<=|>=|\.\?|\[\?|[-+*/%<>!?:.,()\[\]{}])""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 RESERVED = frozenset(
     """as break const continue else for function if import let loop package namespace return var void while""".split()  # noqa: SIM905
@@ -181,8 +183,10 @@ class _Parser:
         kind, text, at = self.tokens[self.at]
         self.at += 1
         if kind == "double":
+            if float(text) == math.inf:
+                raise RefusedError("a double is out of range")
             return "literal", at, -float(text) if negative else float(text)
-        value: int = int(text.rstrip("uU"), 16 if text[:2].lower() == "0x" else 10)
+        value: int = int(text.rstrip("uU"), 16 if text.startswith("0x") else 10)
         if kind == "uint":
             if value >= 2**64:
                 raise RefusedError("an unsigned integer is out of range")
@@ -266,11 +270,11 @@ class _Parser:
 
     def call(self, at: int, name: str, receiver: Node | None) -> Node:
         args: list[Node] = []
-        while not self.take(")"):
+        if not self.take(")"):
             args.append(self.expression())
-            if not self.take(","):
-                self.need(")")
-                break
+            while self.take(","):
+                args.append(self.expression())
+            self.need(")")
         return _macro(at, name, receiver, args) or ("call", at, name, receiver, tuple(args))
 
 

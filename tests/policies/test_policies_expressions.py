@@ -50,6 +50,21 @@ def value_of(expression: str) -> Any:
         ("!!object.nothing", None),
         ("!!!true", False),
         ("--5 == 5", True),
+        # Go has no possessive repetition
+        ("'aab'.matches('a*+b')", REFUSED),
+        ("'aab'.matches('a{2}+b')", REFUSED),
+        ("'a*+'.matches('^a[*+]+$')", True),
+        ("'a**'.matches('^a\\\\*+$')", True),
+        # raw texts have no escapes; only `0x` and plain digits are numbers
+        (r"r'\'.size()", 1),
+        (r"br'\d'.size()", 2),
+        (r"rb'\d'.size()", REFUSED),
+        ("0x10", 16),
+        ("0X10", REFUSED),
+        ("\u0665", REFUSED),
+        ("1e400 > 1.0", REFUSED),
+        ("size('a',)", REFUSED),
+        ("[1,].size()", 1),
         # addresses
         ("isIP('0064:ff9b::1')", True),
         ("cidr('2001:0db8::/32').containsIP('2001:0db8::01')", True),
