@@ -253,6 +253,8 @@ class _Parser:
             if count > DEEPEST:
                 raise Unsupported("it has too many parts")
             self.at += 1
+            if sign in (".", "[") and self.take("?"):
+                sign += "?"  # with a blank in between
             if sign in ("[", "[?"):
                 key = self.expression()
                 self.need("]")

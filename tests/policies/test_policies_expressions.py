@@ -65,6 +65,7 @@ def value_of(expression: str) -> Any:
         ("1e400 > 1.0", REFUSED),
         ("size('a',)", REFUSED),
         ("[1,].size()", 1),
+        ("object. ?list[ ?7].orValue(9)", 9),
         # addresses
         ("isIP('0064:ff9b::1')", True),
         ("cidr('2001:0db8::/32').containsIP('2001:0db8::01')", True),
