@@ -123,7 +123,8 @@ def fails_as_before(found: Transition) -> bool:
     was, now = found.base, found.head
     if was.running or now.running or found.sent:
         return False
-    return bool(now.error) and now.error in (was.error, found.first.error) and found.last.error in ("", now.error)
+    reasons = was.error, found.first.error
+    return bool(now.error) and now.error in reasons and found.last.error in ("", now.error, *reasons)
 
 
 def creates(found: Transition) -> list[str]:

@@ -6,11 +6,9 @@ stays as it is, unless the cluster around it changes.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import annotations_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Machine
-from krm_fn.kubevirt.updates.metadata import FOLLOWED
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.transition import pins_of
 
@@ -30,8 +28,6 @@ def is_untouched(old: Object, new: Object, origin: World, world: World) -> bool:
         return False
     if pins_of(old) or origin.presets or world.presets or world.cluster.expanding_policy(world.release):
         return False
-    if _is_followed(new) and not starts_the_same(old, new, origin, world):
-        return False
     written = [as_map(get(new, ("spec", matcher.field))) for matcher in MATCHERS]
     return not any(each.get("inferFromVolume") for each in written) and _finds_the_same(new, origin, world)
 
@@ -50,11 +46,6 @@ def starts_the_same(old: Object, new: Object, origin: World, world: World) -> bo
 def _spec(found: Resolution, field: str) -> tuple[object, ...] | None:
     source: Found | None = getattr(found, field)
     return (source.spec, source.table) if source else None
-
-
-def _is_followed(vm: Object) -> bool:
-    """True for a VM with an annotation of its own that its instance takes over after each start."""
-    return any(row.key in annotations_of(vm) for row in FOLLOWED)
 
 
 def _finds_the_same(vm: Object, origin: World, world: World) -> bool:

@@ -42,6 +42,40 @@ def test_an_annotation_that_each_start_copies_anew_is_no_change() -> None:
     annotated = typed()
     annotated["metadata"]["annotations"] = {"kubevirt.io/skip-backup-hooks": "true"}
     assert diff([annotated, instancetype(2)], copy.deepcopy([annotated, instancetype(2)])) == []
+    (record,) = diff([annotated, instancetype(2)], [annotated, instancetype(4)])
+    assert (record["effect"], record["keeps"][0]["fields"][0]["kept"]) == (["nothing"], 2)
+
+
+def without_interfaces() -> Object:
+    """A VM with a network that no interface uses."""
+    damaged = vm()
+    damaged["spec"]["template"]["spec"]["networks"] = [{"name": "pod", "pod": {}}]
+    return damaged
+
+
+def leaving() -> Object:
+    """A VM with an interface that is to leave."""
+    damaged = vm()
+    spec = damaged["spec"]["template"]["spec"]
+    spec["networks"] = [{"name": "lan", "multus": {"networkName": "blue"}}]
+    spec["domain"]["devices"]["interfaces"] = [{"name": "lan", "bridge": {}, "state": "absent"}]
+    return damaged
+
+
+@pytest.mark.parametrize("policy", ["reference", "expand", "expandAll"])
+@pytest.mark.parametrize("machine", [without_interfaces(), leaving(), vm(instancetype={}), vm(preference={})])
+def test_a_halted_vm_that_the_controller_rewrites_or_cannot_write_is_no_change(machine: Object, policy: str) -> None:
+    machine["spec"]["runStrategy"] = "Halted"
+    bundle = [cluster(configuration={"instancetype": {"referencePolicy": policy}}), machine]
+    found = diff(bundle, copy.deepcopy(bundle))
+    assert [record["effect"] for record in found if "asBefore" not in record] == []
+
+
+@pytest.mark.parametrize("machine", [leaving(), vm(instancetype={})])
+def test_a_halted_vm_that_stays_as_the_controller_left_it_is_not_told(machine: Object) -> None:
+    machine["spec"]["runStrategy"] = "Halted"
+    bundle = [cluster(**POLICY), machine]
+    assert diff(bundle, copy.deepcopy(bundle)) == []
 
 
 def test_under_an_expanding_policy_an_unchanged_manifest_is_sent_and_refused_as_before() -> None:

@@ -11,7 +11,7 @@ from krm_fn.kubevirt.instance import stable_uuid
 from krm_fn.kubevirt.updates import metadata, networks, power, resources, volume_migration, volumes
 from krm_fn.kubevirt.updates.instance_admission import refusal
 from krm_fn.kubevirt.updates.machine import by_name, volumes_of
-from krm_fn.kubevirt.updates.restart import restart_required
+from krm_fn.kubevirt.updates.restart import is_lifted, restart_required
 from krm_fn.kubevirt.updates.revisions import sync, written_by_controller
 from krm_fn.kubevirt.updates.starting import instance_of, interfaces_of, started_spec
 
@@ -28,8 +28,6 @@ PASSES = 12
 CONFLICT = "the VM conflicts with its instancetype"
 UUID = ("domain", "firmware", "uuid")
 UUID_WRITTEN_SINCE: Version = (1, 6)
-# From this release on, the condition RestartRequired is removed once nothing needs a restart any more.
-LIFTED_SINCE: Version = (1, 6)
 
 
 class Pass(Value):
@@ -83,7 +81,7 @@ def _message(before: str, found: str | None, world: World) -> str:
 
     upstream: pkg/controller/conditions.go:UpdateCondition
     """
-    lifted = found == "" and world.release.within(since=LIFTED_SINCE)
+    lifted = found == "" and is_lifted(world)
     return "" if lifted else before or found or ""
 
 

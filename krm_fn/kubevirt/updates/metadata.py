@@ -23,17 +23,21 @@ SLOTS = "kubevirt.io/pci-interface-slot-count"
 
 
 class Followed(Value):
-    """An annotation that the instance takes over: where the VM has it, and since when."""
+    """An annotation that the instance takes over: where the VM has it, and in which releases."""
 
     key: str
     at: Path
     since: Version = (1, 6)
+    until: Version = ()
 
 
+OF_TEMPLATE = (*TEMPLATE, "metadata", "annotations")
 FOLLOWED = (
-    Followed(key="descheduler.alpha.kubernetes.io/evict", at=(*TEMPLATE, "metadata", "annotations")),
-    Followed(key="descheduler.alpha.kubernetes.io/prefer-no-eviction", at=(*TEMPLATE, "metadata", "annotations")),
-    Followed(key="kubevirt.io/skip-backup-hooks", at=("metadata", "annotations")),
+    Followed(key="descheduler.alpha.kubernetes.io/evict", at=OF_TEMPLATE),
+    Followed(key="descheduler.beta.kubernetes.io/evict", at=OF_TEMPLATE, until=(1, 6, 1)),
+    Followed(key="descheduler.alpha.kubernetes.io/prefer-no-eviction", at=OF_TEMPLATE, since=(1, 6, 1)),
+    Followed(key="kubevirt.io/skip-backup-hooks", at=("metadata", "annotations"), since=(1, 6, 6), until=(1, 7)),
+    Followed(key="kubevirt.io/skip-backup-hooks", at=("metadata", "annotations"), since=(1, 7, 3)),
 )
 
 
@@ -45,18 +49,20 @@ TWO_CHANGES = (
 )
 
 
+def _rows(world: World) -> list[Followed]:
+    return [row for row in FOLLOWED if world.release.within(since=row.since, until=row.until)]
+
+
 def is_refused(machine: Machine, annotations: Object, world: World) -> bool:
     """True where the controller's patch of the instance's annotations fails, as it takes over some from two places."""
-    changed = {row.at for row in FOLLOWED if as_map(get(machine.vm, row.at)).get(row.key) != annotations.get(row.key)}
+    changed = {row.at for row in _rows(world) if as_map(get(machine.vm, row.at)).get(row.key) != annotations.get(row.key)}
     return len(changed) > 1 and world.release.within(since=TWO_CHANGES_SINCE)
 
 
 def followed(machine: Machine, annotations: Object, world: World) -> Object:
     """The annotations of the instance with those of the VM that it follows."""
     result = {**annotations}
-    for row in FOLLOWED:
-        if not world.release.within(since=row.since):
-            continue
+    for row in _rows(world):
         given = as_map(get(machine.vm, row.at))
         result.pop(row.key, None)
         if row.key in given:

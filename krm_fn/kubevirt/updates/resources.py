@@ -50,8 +50,9 @@ class Growth(Value):
 
 GROWTH = (
     Growth(memory=("amd64", "arm64"), refuses_arm_cpus=False, requests_always=True, since=(1, 4)),
-    Growth(memory=("amd64",), refuses_arm_cpus=True, requests_always=True, since=(1, 5)),
-    Growth(memory=("amd64",), refuses_arm_cpus=True, requests_always=False, since=(1, 6)),
+    Growth(memory=("amd64",), refuses_arm_cpus=False, requests_always=True, since=(1, 5)),
+    Growth(memory=("amd64",), refuses_arm_cpus=True, requests_always=True, since=(1, 5, 2)),
+    Growth(memory=("amd64",), refuses_arm_cpus=True, requests_always=False, since=(1, 6, 4)),
 )
 
 

@@ -27,8 +27,12 @@ CPU, SOCKETS = ("domain", "cpu"), ("domain", "cpu", "sockets")
 GUEST = ("domain", "memory", "guest")
 UUID = ("domain", "firmware", "uuid")
 CLAIMS = ("persistentVolumeClaim", "dataVolume")
-# From this release on, the strategy Stage takes volumes over, too, and the uuid of the firmware is looked at.
-STORAGE_AND_UUID_SINCE: Version = (1, 6)
+# Until this release, the strategy Stage takes no volumes over.
+STAGED_UNTIL: Version = (1, 6, 3)
+# From this release on, a CD-ROM that is taken away needs a restart, whatever its volume.
+CDROMS_SINCE: Version = (1, 6, 4)
+# Releases that remove the condition once nothing needs a restart any more. They look at the uuid of the firmware, too.
+LIFTED_IN: tuple[tuple[Version, Version], ...] = (((1, 6, 4), (1, 7)), ((1, 7, 1), ()))
 
 
 class Comparison(Value):
@@ -64,6 +68,11 @@ def restart_required(machine: Machine, world: World) -> str | None:
     return "" if left == now else MESSAGE
 
 
+def is_lifted(world: World) -> bool:
+    """True where the condition is removed once nothing needs a restart any more."""
+    return any(world.release.within(since=since, until=until) for since, until in LIFTED_IN)
+
+
 def _take_over(spec: Object, now: Object, at: Path) -> None:
     """Give a spec what another one has at a place."""
     value = get(now, at)
@@ -89,7 +98,7 @@ def _volumes(found: Comparison) -> bool:
 
 def _is_staged(found: Comparison) -> bool:
     """True where volumes and disks wait for a start like all the rest."""
-    return not (found.world.rolls_out_live or found.world.release.within(since=STORAGE_AND_UUID_SINCE))
+    return not found.world.rolls_out_live and found.world.release.within(until=STAGED_UNTIL)
 
 
 def _as_in_instance(found: Comparison) -> bool:
@@ -118,8 +127,9 @@ def _disks(found: Comparison) -> bool:
         old.pop(name, None)
     former = by_name(volumes_of(found.before))
     kept = by_name(disks_of(found.now))
+    cdroms = found.world.release.within(since=CDROMS_SINCE)
     return not any(
-        (name in former and not _hotplugs(former[name])) or (disk.get("cdrom") is not None and name not in kept)
+        (name in former and not _hotplugs(former[name])) or (cdroms and disk.get("cdrom") is not None and name not in kept)
         for name, disk in old.items()
     )
 
@@ -146,8 +156,7 @@ def _same_uuid(found: Comparison) -> bool:
     running, firmware = found.machine.running, get(found.now, UUID[:-1])
     if running is None or firmware is None or get(running.spec, UUID[:-1]) is None:
         return False
-    looked_at = found.world.release.within(since=STORAGE_AND_UUID_SINCE)
-    return looked_at and bool(get(running.spec, UUID) == firmware.get("uuid"))
+    return is_lifted(found.world) and bool(get(running.spec, UUID) == firmware.get("uuid"))
 
 
 PARTS = (

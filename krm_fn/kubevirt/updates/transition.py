@@ -78,13 +78,14 @@ def pins_of(vm: Object) -> dict[str, Pin]:
 
 
 def started(machine: Machine, world: World) -> tuple[Machine, Start]:
-    """The machine with its instance, if its run strategy lets it run, and what it starts as in any case."""
+    """The machine once the controller has settled, with its instance if it runs, and what it starts as in any case."""
     start = next_start(machine, world)
     strategy = power.strategy_of(machine.vm)
     machine = machine.but(strategy=strategy)
-    if strategy == power.HALTED or start.running is None:
-        return machine, start
-    return settled(machine.but(running=start.running, started=started_spec(machine)), world), start
+    if strategy != power.HALTED and start.running is not None:
+        return settled(machine.but(running=start.running, started=started_spec(machine)), world), start
+    halted = settled(machine, world)
+    return halted, start if halted == machine else next_start(halted, world)
 
 
 def next_start(machine: Machine, world: World) -> Start:

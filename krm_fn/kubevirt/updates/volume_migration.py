@@ -20,7 +20,7 @@ MIGRATION = "Migration"
 # From when on a claim that is missing stops the migration before it starts.
 CLAIM_CHECKED_SINCE: Version = (1, 9)
 # Until this release, volumes that are exchanged without a migration are noticed here, if a gate says so.
-EXCHANGE_NOTICED_UNTIL: Version = (1, 6)
+EXCHANGE_NOTICED_UNTIL: Version = (1, 6, 3)
 EXCHANGE_GATE, MIGRATION_GATE = "VolumesUpdateStrategy", "VolumeMigration"
 EXCHANGED = "the volumes replacement is effective only after restart"
 MISSING = "One of the destination volumes doesn't exist"
