@@ -95,7 +95,7 @@ def test_version():
         (["render"], "nothing to read; name files or folders, -k DIR, or - for stdin"),
         (
             ["check", "--sumary", "x"],
-            "No such option '--sumary'; did you mean '--summary'; see `kubevirt-render check --help`",
+            "there is no option --sumary; did you mean --summary; see `kubevirt-render check --help`",
         ),
         (["check", "-o", "jsn", "x"], "-o: unknown format 'jsn'; expected one of "),
         (["rules", "null-itm"], "unknown rule 'null-itm'; did you mean null-item; `kubevirt-render rules` lists all rules"),

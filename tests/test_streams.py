@@ -213,7 +213,7 @@ def test_a_pipe_that_nobody_reads_does_not_keep_it_from_ending(blocking: bool, b
     try:
         wait_until_full(read)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 143
+        assert process.wait(60) == 143
     finally:
         process.kill()
         process.wait()

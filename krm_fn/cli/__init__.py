@@ -55,9 +55,21 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _message(error: click.ClickException) -> str:
-    text = error.format_message().replace(". Did you mean", "; did you mean").rstrip(".?")
     context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.NoSuchOption):  # its text differs between releases of click
+        text = f"there is no option {error.option_name}{_nearest_option(error.option_name, context)}"
+    else:
+        text = error.format_message().replace(". Did you mean", "; did you mean").rstrip(".?")
     return f"{text}; see `{context.command_path} --help`" if context else text
+
+
+def _nearest_option(name: str, context: click.Context | None) -> str:
+    from krm_fn.base.suggestions import meant
+
+    options = context.command.get_params(context) if context else ()
+    flags = [flag for each in options for flag in (*each.opts, *each.secondary_opts)]
+    likely = meant(name, tuple(sorted(flag for flag in flags if flag.startswith("--"))))
+    return f"; did you mean {likely}" if likely else ""
 
 
 class Commands(click.Group):

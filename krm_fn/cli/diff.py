@@ -90,7 +90,7 @@ class Run(Value):
     type=click.Choice((*WORDS, NEVER)),
     default=WORDS[0],
     show_default=True,
-    help="The exit code is 1 if the change does this to a VM, or something more severe.",
+    help="The exit code is 1 if the change does this to a VM, or something more severe. never: whatever it does.",
 )
 @click.option(
     "--replace", is_flag=True, help="Assume that manifests replace the old ones (kubectl replace), instead of being applied."
@@ -153,8 +153,8 @@ def diff(
     For each VM the output says whether KubeVirt refuses the update, and what takes effect at once, after a migration,
     or after a restart.
 
-    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe, and if a policy finds an
-    error in it. It is 1 also if the input can't be read or built.
+    The exit code is 1 if the change does to a VM what --fail-on names, or something more severe, or if a policy finds an
+    error in it; with --fail-on never, it is 0. It is 1 also if the input can't be read or built.
     """
     if base is None and (head is not None or merge_base is not None):
         raise UsageError("--head and --merge-base need --base; name a branch, a tag or a commit with it")
