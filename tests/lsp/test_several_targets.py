@@ -49,6 +49,7 @@ EDITED = (
     ("bus: virtio", "bus: sata"),
     ("namespace: ", "namespace: other"),
     ("../base", "../sizes"),
+    ("resources: [", "resources: [gone.yaml, "),
     ("policyName: running", "policyName: gone"),
     ("rules/policy.yaml", "rules"),
     ("kind: ", "kind: 'x"),
