@@ -35,3 +35,4 @@ def test_brackets_around_a_part_of_a_name_are_a_placeholder() -> None:
     assert placeholders("vm-<user>", ("spec", "template", "spec", "volumes", 0, "dataVolume", "claimName")) == ("<user>",)
     assert placeholders("a<b>", ("metadata", "labels", "name")) == ()
     assert placeholders("a<b", ("metadata", "name")) == ()
+    assert placeholders("a|<b>", ("metadata", "name")) == ()
