@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import RenderError
-from krm_fn.base.objects import name_of
 from krm_fn.base.paths import dotted, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.lsp import sizes
 from krm_fn.lsp.markdown import code, plain
-from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.explained import explained as of_unit
 from krm_fn.repositories.explained_places import with_places
-from krm_fn.repositories.material import material_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.lsp.sizes import Key
-    from krm_fn.repositories.types import Target
-    from krm_fn.sources.reading import Sources
+    from krm_fn.repositories.material import Material
 
 OWN, DEFAULT = "vm", "default"
 # The last keys of quantities that people read as sizes.
@@ -40,32 +32,13 @@ class Explained(Value):
     fields: dict[str, Object] = {}  # noqa: RUF012
 
 
-def explained(found: Sources, config: Config, key: Key, file: str, target: Target | None) -> Explained:
-    """What is known of the machine that a file has under a key, in its target or among the files that nothing builds.
-
-    Places of sources have the line at which they are written.
-    """
-    entry = _entry(Bundle(found.items, found.places), key, file)
-    if entry is None:
-        return Explained()
-    material = material_of(found, TargetSettings(config=config), target=target)
+def explained(material: Material, obj: Object) -> Explained:
+    """What is known of a machine of a unit. Places of sources in its files have the line at which they are written."""
     try:
-        record = next(iter(with_places(list(of_unit(material, lambda each: each.obj is entry.obj)), [material])), {})
+        record = next(iter(with_places(list(of_unit(material, lambda each: each.obj is obj)), [material])), {})
     except RenderError:
         return Explained()
-    return Explained(obj=entry.obj, fields={field["path"]: field for field in record.get("fields", ())})
-
-
-def _entry(bundle: Bundle, key: Key, file: str) -> Entry | None:
-    """The machine that a file has under a key: a build may have given it another namespace, or a prefix."""
-    kind, namespace, name = key
-    found = bundle.of_kind(kind)
-    here = [entry for entry in found if bundle.place(entry.item)[0] == file]
-    named = [entry for entry in here or found if name_of(entry.obj) == name]
-    fitting = [entry for entry in named if effective_namespace(entry.obj) == namespace] or named
-    if not fitting and len(here) == 1:
-        return here[0]
-    return fitting[0] if fitting else None
+    return Explained(obj=obj, fields={field["path"]: field for field in record.get("fields", ())})
 
 
 def path_in(obj: object, written: object, path: Path) -> Path | None:
@@ -123,7 +96,7 @@ def _source(source: Object) -> str:
         words += [code(source["field"])] if source.get("field") else []
     if source.get("catalogue"):
         words.append(f"of the catalogue of KubeVirt {source['catalogue']}")
-    elif source.get("line"):
-        at = f"{source['file']}:{source['line']}"
+    elif source.get("file"):
+        at = f"{source['file']}:{source['line']}" if source.get("line") else source["file"]
         words.append(f"({code(at)})")
     return " ".join(words)

@@ -10,7 +10,7 @@ from krm_fn.lsp.answers import Hint
 from krm_fn.lsp.index import namespace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from krm_fn.base.objects import Object
     from krm_fn.lsp.outline import Entry, Outline
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 
 
 def hints(
-    outline: Outline, records: Mapping[Key, Object], first: int, last: int, given: Callable[[Object], str] = lambda _: ""
+    outline: Outline, record_of: Callable[[Key], Object | None], first: int, last: int, given: Callable[[Object], str]
 ) -> Iterator[Hint]:
     """The hints between two lines, both included.
 
-    `given` returns the size that the instancetype of a machine's record gives: it is shown for a machine that is refused.
+    `record_of` returns what `capacity` says of a machine, `given` the size that the instancetype of a machine's record gives:
+    it is shown for a machine that is refused.
     """
     for root in outline.objects:
         if root.line > last or root.last < first:
             continue
         holder = HOLDERS.get((root.text("apiVersion").rpartition("/")[0], root.text("kind")))
         name = root.at(("metadata", "name"))
-        record = records.get((root.text("kind"), namespace_of(root), name.value)) if holder and name else None
+        record = record_of((root.text("kind"), namespace_of(root), name.value)) if holder and name else None
         if not holder or not record or not name:
             continue
         if words := sizes.size(record) or given(record):

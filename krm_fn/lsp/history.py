@@ -14,7 +14,7 @@ from krm_fn.lsp.markdown import code
 from krm_fn.repositories import commits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -27,18 +27,24 @@ MOST_CHANGES = 8
 
 def before(workspace: Workspace, file: str) -> Sequence[Any] | None:
     """The objects of the target of a file as the last commit has them; None where there is no commit."""
+    texts = committed(workspace.inputs(file))
+    return None if texts is None else workspace.objects_with(file, texts)
+
+
+def committed(names: Iterable[str]) -> dict[str, bytes] | None:
+    """The texts of files in the last commit, by their resolved names; empty for new ones. None where there is no commit."""
     try:
         repository = commits.repository_of(".")
         commit = repository.commit("HEAD")
         files = {str(Path(repository.root, entry.path)): entry for entry in repository.entries(commit)}
-        wanted = {str(Path(each).resolve()) for each in workspace.inputs(file)}
+        wanted = {str(Path(each).resolve()) for each in names}
         texts = {
             str(Path(repository.root, entry.path)): data
             for entry, data in repository.contents(entry for path, entry in files.items() if path in wanted)
         }
     except RenderError:
         return None
-    return workspace.objects_with(file, {path: texts.get(path, b"") for path in wanted})
+    return {path: texts.get(path, b"") for path in wanted}
 
 
 def change(old: Sequence[Any], new: Sequence[Any], config: Config, key: Key) -> str:

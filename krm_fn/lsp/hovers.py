@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 class Known:
     """What hovers are made of: the release, the names of the workspace, its objects, and the sizes of machines.
 
-    The others are called when they are needed. `spec_of` returns the spec of a named object of the files, None if there is
-    none; `change_of` says in words how a machine differs from the last commit; `explained` has what `explain` says of the
-    values of a machine; `given_of` the size that the instancetype of a machine's record gives.
+    The others are called when they are needed. `record_of` returns what `capacity` says of a machine; `spec_of` the spec of a
+    named object, None if there is none; `change_of` says in words how a machine differs from the last commit; `explained` has
+    what `explain` says of the values of a machine; `given_of` the size that the instancetype of a machine's record gives.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class Known:
         release: Release,
         index: Index,
         *,
-        records: Callable[[], dict[Key, Object]],
+        record_of: Callable[[Key], Object | None],
         spec_of: Callable[[Name], Object | None],
         change_of: Callable[[Key], str],
         explained: Callable[[Key], Explained],
         given_of: Callable[[Object], str],
     ) -> None:
         self.release, self.index = release, index
-        self.records, self.spec_of, self.change_of = records, spec_of, change_of
+        self.record_of, self.spec_of, self.change_of = record_of, spec_of, change_of
         self.explained, self.given_of = explained, given_of
 
 
@@ -108,7 +108,7 @@ def _of_name(occurrence: Occurrence, known: Known) -> Iterator[str]:
 
 def _of_machine(name: Name, known: Known) -> Iterator[str]:
     key = name.kind, name.namespace, name.name
-    record = known.records().get(key)
+    record = known.record_of(key)
     if record is None:
         return
     yield f"**{plain(name.name)}** — {sizes.size(record) or sizes.why_unknown(record)}"

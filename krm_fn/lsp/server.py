@@ -230,6 +230,8 @@ def _places(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         await server.build_for(params.text_document.uri)
+        for build in (await server.at(params, server.session.builds_before))[0] or ():
+            await server.beside(build)
         found, convert = await server.at(params, server.session.hover)
         return convert.hover(found) if found and convert else None
 

@@ -6,6 +6,7 @@ Each method answers one request about a place in a file. None of them fails for 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import CLUSTER_KINDS, effective_namespace
@@ -14,34 +15,36 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import get
 from krm_fn.config.repository import NAME
 from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
-from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp import sizes
 from krm_fn.lsp.completions import completions
 from krm_fn.lsp.diagnostics import diagnostics
 from krm_fn.lsp.fixes import actions
 from krm_fn.lsp.givers import Explained, explained
 from krm_fn.lsp.hints import hints
-from krm_fn.lsp.history import before, change
+from krm_fn.lsp.history import before, change, committed
 from krm_fn.lsp.hovers import Known, hover
 from krm_fn.lsp.index import Name
+from krm_fn.lsp.machines import Machines, key_of
 from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.findings.finding import Finding
     from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
     from krm_fn.lsp.index import Index, Place
     from krm_fn.lsp.sizes import Key
+    from krm_fn.repositories.material import Material
 
 # What concerns the whole workspace: its config.
 ALL = (NAME,)
 # Machines in one target for which sizes are worked out while somebody looks.
 MOST_MACHINES = 2_000
+MACHINES = frozenset(kind for _, kind in HOLDERS)
 
 
 class Session:
@@ -50,7 +53,8 @@ class Session:
     def __init__(self, *, afresh: bool = False) -> None:
         self.workspace = Workspace(afresh=afresh)
         self._index: Index | None = None
-        self._objects: dict[str, tuple[Sequence[Any], Config]] = {}
+        self._materials: dict[str, Material | None] = {}
+        self._machines: dict[str, Machines] = {}
         self._explained: dict[tuple[str, Key], Explained] = {}
         self._records: dict[str, dict[Key, Object]] = {}
         self._published: frozenset[str] = frozenset()
@@ -88,6 +92,12 @@ class Session:
     def _diagnostics(self, file: str, found: Sequence[Finding]) -> list[Diagnostic]:
         return list(diagnostics(found, self.workspace.text(file).split("\n"))) if found else []
 
+    def builds_before(self, file: str, line: int, character: int) -> list[Callable[[], None]]:
+        """What builds the last commit's version of a target, where `hover` compares the machine at a place with it."""
+        found = self.index.at(file, line, character)
+        is_machine = found and found.defines and found.name.kind in MACHINES
+        return self.workspace.builds_with(file, committed) if is_machine else []
+
     def hover(self, file: str, line: int, character: int) -> Hover | None:
         """What is shown about a place."""
         outline = self.workspace.outline(file)
@@ -97,7 +107,7 @@ class Session:
         known = Known(
             self.workspace.release(file),
             self.index,
-            records=lambda: self._sizes(file),
+            record_of=lambda key: self._record(file, key),
             spec_of=lambda name: self._spec(file, name),
             change_of=lambda key: self._change(file, key),
             explained=lambda key: self._of_values(file, key),
@@ -130,8 +140,9 @@ class Session:
 
     def hints(self, file: str, first: int, last: int) -> list[Hint]:
         """The sizes to show between two lines."""
-        found = hints(self.workspace.outline(file), self._sizes(file), first, last, lambda record: self._given(file, record))
-        return list(found)
+        outline = self.workspace.outline(file)
+        record_of, given = partial(self._record, file), partial(self._given, file)
+        return list(hints(outline, record_of, first, last, given))
 
     def actions(self, file: str, first: int, last: int) -> list[Action]:
         """The quick fixes for findings between two lines."""
@@ -149,28 +160,37 @@ class Session:
 
     def _forget(self) -> None:
         self._index = None
-        self._objects, self._records, self._explained = {}, {}, {}
+        self._materials, self._machines, self._records, self._explained = {}, {}, {}, {}
 
-    def _of(self, file: str) -> tuple[Sequence[Any], Config]:
-        """The objects of the target that a file belongs to, and its config."""
-        if file not in self._objects:
-            found = self.workspace.objects(file)
-            self._objects[file] = (found[0].items, found[1]) if found else ((), Config())
-        return self._objects[file]
+    def _of(self, file: str) -> Material | None:
+        """The unit that a file belongs to, with what is around it; None if it can't be read."""
+        if file not in self._materials:
+            self._materials[file] = self.workspace.material(file)
+        return self._materials[file]
 
-    def _sizes(self, file: str) -> dict[Key, Object]:
+    def _machine(self, file: str, key: Key) -> Object | None:
+        """The machine that a file has under a key, as it is built; None in a target with too many of them."""
+        of = self._of(file)
+        if of is None or len(of.found.items) > MOST_MACHINES:
+            return None
+        if file not in self._machines:
+            self._machines[file] = Machines(of.found, file)
+        return self._machines[file].called(key)
+
+    def _record(self, file: str, key: Key) -> Object | None:
+        """What `capacity` says of the machine that a file has under a key."""
+        machine, of = self._machine(file, key), self._of(file)
+        if of is None or machine is None:
+            return None
         if file not in self._records:
-            items, config = self._of(file)
-            self._records[file] = sizes.records(items, config) if len(items) <= MOST_MACHINES else {}
-        return self._records[file]
+            self._records[file] = sizes.records(of)
+        return self._records[file].get(key_of(machine))
 
     def _of_values(self, file: str, key: Key) -> Explained:
         """What `explain` says of the values of a machine in a file."""
         if (file, key) not in self._explained:
-            items, config = self._of(file)
-            found = self.workspace.objects(file) if len(items) <= MOST_MACHINES else None
-            target = self.workspace.target(file)
-            self._explained[file, key] = explained(found[0], config, key, file, target) if found else Explained()
+            machine, of = self._machine(file, key), self._of(file)
+            self._explained[file, key] = explained(of, machine) if of and machine is not None else Explained()
         return self._explained[file, key]
 
     def _given(self, file: str, record: Object) -> str:
@@ -184,8 +204,9 @@ class Session:
         return ""
 
     def _spec(self, file: str, name: Name) -> Object | None:
-        """The spec of a named object of the same target."""
-        for item in self._of(file)[0]:
+        """The spec of a named object of the same target, or of what it takes of others."""
+        of = self._of(file)
+        for item in (*of.found.items, *of.surroundings.context) if of else ():
             if not isinstance(item, dict) or (kind_of(item), name_of(item)) != (name.kind, name.name):
                 continue
             if name.namespace in ("", effective_namespace(item)):
@@ -195,12 +216,12 @@ class Session:
 
     def _change(self, file: str, key: Key) -> str:
         """How a machine differs from the last commit, in words; "" where it does not."""
-        items, config = self._of(file)
-        old = before(self.workspace, file)
-        if old is None:
+        machine, of = self._machine(file, key), self._of(file)
+        old = before(self.workspace, file) if of and machine is not None else None
+        if of is None or machine is None or old is None:
             return ""
         try:
-            return change(old, items, config, key)
+            return change(old, of.found.items, of.settings.config, key_of(machine))
         except RenderError:
             return ""
 

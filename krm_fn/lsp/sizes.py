@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import RenderError
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import quantity
 from krm_fn.lsp.markdown import plain
-from krm_fn.pipeline.capacity import capacity_of
+from krm_fn.pipeline.capacity import demands_of, facts_of
+from krm_fn.pipeline.surroundings import bundle_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.material import Material
 
     Key = tuple[str, str, str]
 
@@ -24,13 +21,15 @@ GIB = 1024**3
 MIB = 1024**2
 
 
-def records(items: Sequence[Any], config: Config) -> dict[Key, Object]:
-    """The records of `capacity` for all machines; empty where they can't be made."""
+def records(material: Material) -> dict[Key, Object]:
+    """The records of `capacity` for all machines of a unit; empty where they can't be made."""
+    found, beside = material.found, material.surroundings
+    bundle = bundle_of(found.items, found.places, found.units, beside)
     try:
-        found = capacity_of(Bundle(items), config)
+        made = [each.record for each in demands_of(facts_of(bundle, material.settings.config, surroundings=beside))]
     except RenderError:
         return {}
-    return {(each["kind"], each["namespace"], each["name"]): each for each in found["vms"]}
+    return {(each["kind"], each["namespace"], each["name"]): each for each in made}
 
 
 def size(record: Object) -> str:

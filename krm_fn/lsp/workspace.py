@@ -19,12 +19,13 @@ from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.fixes import agreed
 from krm_fn.repositories.judging import Options, Unit, UnitResult, built_of, judge, judge_problem, read_unit, release_of
+from krm_fn.repositories.material import material_of
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import is_offered, offers_of, used_by_others, without_used
 from krm_fn.repositories.settings import Settings, files_by_settings
-from krm_fn.repositories.sharing import taken_by
+from krm_fn.repositories.sharing import Taken, taken_by
 from krm_fn.repositories.types import Discovery, Problem
-from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found, with_unsaved
+from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
 from krm_fn.sources.salvage import salvage
 
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
-    from krm_fn.repositories.sharing import Offered, Taken
-    from krm_fn.repositories.types import Target
+    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.sharing import Offered
     from krm_fn.sources.reading import Sources
 
 # Files that decide what the targets are, or how they are judged.
@@ -58,13 +59,15 @@ class Workspace:
         self.may_build = True
         self.error: RenderError | None = None
         self._found = Discovery()
-        self._settings = Settings(Configs((os.curdir,)), checking)
+        self._configs = Configs((os.curdir,))
+        self._settings = Settings(self._configs, checking)
         self._options = Options(listed=False, fixing=True, proposing=True, kept=True, builds=None if afresh else Builds())
         self._before = None if afresh else Builds()  # of older texts
         self._units: list[Unit] = []
         self._due: set[int] = set()  # the numbers of the units that are to be judged
         self._first: dict[int, UnitResult] = {}  # each unit by itself
         self._second: dict[int, tuple[UnitResult, Taken, UnitResult]] = {}  # by itself, what it takes of others, and with that
+        self._taken: dict[int, Taken] = {}  # what the units take of others in the last judgement
         self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
         self._others: list[UnitResult] = []  # of what can't be built
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
@@ -89,6 +92,20 @@ class Workspace:
         unit = self._unit(file)
         return self._builds([unit] if unit else ())
 
+    def builds_with(
+        self, file: str, texts_of: Callable[[Iterable[str]], Mapping[str, bytes] | None]
+    ) -> list[Callable[[], None]]:
+        """What builds the target whose objects `objects_with` returns for a file and these texts; see `_builds`."""
+        unit = self._unit(file)
+        options = self._options.but(builds=self._before)
+
+        def build(unit: Unit) -> None:
+            texts = texts_of(unit_files(unit))
+            if texts is not None:
+                _build(unit, options, texts)
+
+        return [partial(build, unit)] if unit and unit.target and self._before else []
+
     def _builds(self, units: Iterable[Unit]) -> list[Callable[[], None]]:
         """What builds the targets of units, with the texts as they are now. Any thread may call it."""
         texts = self._unsaved()
@@ -109,8 +126,8 @@ class Workspace:
                 self.error = error
 
     def _makes_others(self, file: str) -> bool:
-        """True for a file that may change what the targets are: it decides that, or it has come or gone."""
-        decides = file.rpartition("/")[2] in DECIDING
+        """True for a file that may change what the targets are, or how: it decides that, or it has come or gone."""
+        decides = file.rpartition("/")[2] in DECIDING or is_within(file, self._configs.policy_paths)
         return decides or self._unit(file) is None or not os.path.exists(file)  # noqa: PTH110
 
     def _search(self) -> None:
@@ -118,10 +135,10 @@ class Workspace:
         self._units, self._first, self._second, self.error = [], {}, {}, None
         with self._reading():
             try:
-                configs = Configs((os.curdir,))
-                self._settings = Settings(configs, checking)
-                self._found = discover((os.curdir,), excludes=configs.excludes)
-                self._take_units(configs)
+                self._configs = Configs((os.curdir,))
+                self._settings = Settings(self._configs, checking)
+                self._found = discover((os.curdir,), excludes=self._configs.excludes)
+                self._take_units()
             except RenderError as error:
                 self.error = error
                 self._units, self._results, self._others = [], [], []
@@ -158,17 +175,15 @@ class Workspace:
         except RenderError:
             return checking(Config())
 
-    def target(self, file: str) -> Target | None:
-        """What the first unit that uses a file builds; None where nothing is built."""
-        unit = self._unit(file)
-        return unit.target if unit else None
-
-    def objects(self, file: str) -> tuple[Sources, Config] | None:
-        """The objects of the first unit that uses a file; None if they can't be read."""
-        unit = self._unit(file)
+    def material(self, file: str) -> Material | None:
+        """The first unit that uses a file, with what it took of others in the last judgement; None if it can't be read."""
+        number = self._number(file)
+        if number is None:
+            return None
+        unit, taken = self._units[number], self._taken.get(number, Taken())
         with self._reading():
-            found = self._read(unit, self._options) if unit else None
-        return (found, unit.settings.config) if unit and found else None
+            found = self._read(unit, self._options)
+        return material_of(found, unit.settings, taken.surroundings(unit.settings.external), unit.target) if found else None
 
     def objects_with(self, file: str, texts: Mapping[str, bytes]) -> Sequence[Any] | None:
         """The objects of the same unit with these texts, by the resolved names of its files."""
@@ -204,7 +219,11 @@ class Workspace:
                 yield from salvaged(lost, self.config(file).severity, self.release(file))
 
     def _unit(self, file: str) -> Unit | None:
-        return next((unit for unit in self._units if uses(unit, file)), None)
+        number = self._number(file)
+        return None if number is None else self._units[number]
+
+    def _number(self, file: str) -> int | None:
+        return next((number for number, unit in enumerate(self._units) if uses(unit, file)), None)
 
     def _read(self, unit: Unit, options: Options) -> Sources | None:
         try:
@@ -226,13 +245,13 @@ class Workspace:
         used = {file for target in self._found.targets for file in target.inputs if file.endswith(SUFFIXES)}
         return sorted({*self._found.files, *used, *self.texts})
 
-    def _take_units(self, configs: Configs) -> None:
+    def _take_units(self) -> None:
         using = building.builder() if self.may_build else None
         self._options = self._options.but(using=using)
         targets = self._found.targets if using else ()
         self._units = [Unit(settings=self._settings(each.folder), name=each.name, target=each) for each in targets]
         kustomized = frozenset(folder for target in self._found.targets for folder in target.kustomizations)
-        for group, files in files_by_settings(self._found, configs):
+        for group, files in files_by_settings(self._found, self._configs):
             self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
         problems = [*self._found.problems]
         if using is None and self.may_build and (missing := building.missing(self._found.targets)):
@@ -245,7 +264,7 @@ class Workspace:
     def _complete(self) -> None:
         """Judge again what lacks objects that other units of its cluster have."""
         first = [self._first[number] for number in range(len(self._units))]
-        offered = offers_of(self._units, first)
+        offered, self._taken = offers_of(self._units, first), {}
         found = [self._with_others(number, offered.get(unit.settings.cluster)) for number, unit in enumerate(self._units)]
         used = used_by_others(self._units, found)
         self._results = [
@@ -257,11 +276,15 @@ class Workspace:
         first, known = self._first[number], self._second.get(number)
         if offered is None or not is_offered(first, offered):
             return first
-        if known and known[0] is first and known[2].reach and known[1] == taken_by(known[2].reach, offered):
-            return known[2]
+        if known and known[0] is first and known[2].reach:
+            self._taken[number] = taken_by(known[2].reach, offered)
+            if known[1] == self._taken[number]:
+                return known[2]
         result = judge(self._units[number], self._options, offered)
-        if self._options.builds and result.reach:
-            self._second[number] = first, taken_by(result.reach, offered), result
+        if result.reach:
+            self._taken[number] = taken_by(result.reach, offered)
+            if self._options.builds:
+                self._second[number] = first, self._taken[number], result
         return result
 
     def _outlined(self, file: str) -> tuple[Outline, list[Occurrence]]:

@@ -53,12 +53,13 @@ class TargetSettings(Value):
 
 
 class ConfigFile(Value):
-    """A config file that was read. Its globs are relative to `folder`."""
+    """A config file that was read. Its globs are relative to `folder`. `policy_paths`: see `policies.paths`."""
 
     file: str
     folder: str
     text: StreamText
     config: RepositoryConfig
+    policy_paths: tuple[str, ...] = ()
 
     def relative(self, path: str) -> str:
         """A path from the file's folder on, with forward slashes; it starts with `..` where it is not below the folder."""
@@ -133,6 +134,11 @@ class Configs:
         files = self._of(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
         return any(covers(glob, file.relative(path)) for file in files for glob in file.config.exclude)
 
+    @property
+    def policy_paths(self) -> tuple[str, ...]:
+        """The resolved names of the files and folders of policies that the configs name which were read so far."""
+        return tuple(dict.fromkeys(path for each in self._read.values() for path in each.policy_paths))
+
     def unmatched(self) -> tuple[UnmatchedGlob, ...]:
         """The globs of clusters that matched none of the targets that `settings_for` was called with.
 
@@ -163,12 +169,14 @@ class Configs:
             name = config_files.shown(file)
             text, value = config_files.read(name)
             try:
-                read = policies.with_files(repository.read(value), name, anywhere=bool(self._named))
+                stated = repository.read(value)
+                read = policies.with_files(stated, name, anywhere=bool(self._named))
             except ConfigError as error:
                 if error.file:  # that of a policy
                     raise
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
-            self._read[file] = ConfigFile(file=name, folder=self._folder(file), text=text, config=read)
+            paths = tuple(policies.paths(stated, name))
+            self._read[file] = ConfigFile(file=name, folder=self._folder(file), text=text, config=read, policy_paths=paths)
         return self._read[file]
 
     def _folder(self, file: Path) -> str:

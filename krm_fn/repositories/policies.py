@@ -31,6 +31,18 @@ def with_files(config: RepositoryConfig, file: str, *, anywhere: bool) -> Reposi
     return found.but(clusters=tuple(_read(each, file, anywhere=anywhere) for each in config.clusters))
 
 
+def paths(config: RepositoryConfig, file: str) -> Iterator[str]:
+    """The resolved names of the files and folders that a config names."""
+    for section in (config, *config.clusters):
+        yield from (
+            os.path.realpath(_path(each, file)) for each in section.stated.get("policies", ()) if isinstance(each, PolicyPath)
+        )
+
+
+def _path(item: PolicyPath, file: str) -> str:
+    return os.path.normpath(os.path.join(os.path.dirname(file) or os.curdir, item.name))  # noqa: PTH118, PTH120
+
+
 def _read(section: OneSection, file: str, *, anywhere: bool) -> OneSection:
     given = section.stated.get("policies", ())
     if not given:
@@ -44,7 +56,7 @@ def _objects(item: PolicyObject | PolicyPath, file: str, *, anywhere: bool) -> I
         yield item
         return
     folder = os.path.dirname(file) or os.curdir  # noqa: PTH120
-    path = os.path.normpath(os.path.join(folder, item.name))  # noqa: PTH118
+    path = _path(item, file)
     if not anywhere and not is_within(path, [repository(folder)]):
         fix = "move it into the repository, or name it with --policy"
         raise ConfigError(f"{file_name(item.name)} is outside of the repository; {fix}", path=item.at)

@@ -219,6 +219,8 @@ def read_found(file: str) -> tuple[bytes, Stamp]:
 
 def read_named(file: str) -> tuple[bytes, Stamp]:
     """The text of a file that a user named, of any type. Raises: OSError."""
+    if is_unsaved(file):
+        return read_found(file)
     with open(file, "rb") as source:  # noqa: PTH123
         return source.read(), stamp_of(os.path.realpath(file), os.fstat(source.fileno()))
 

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import asyncio
 import random
+import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from edited_files import SIZE, VM
+import pytest_asyncio
+from edited_files import OTHERS, SIZE, VM
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
 from krm_fn.lsp.session import Session
 from krm_fn.repositories import building
 
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: running}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [kubevirt.io], apiVersions: ["*"], operations: [CREATE], resources: [virtualmachines]}
+  validations: [{expression: object.spec.runStrategy == 'Always', message: run it}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: running}
+spec: {policyName: running, validationActions: [Deny]}
+"""
 LARGE = VM.replace("kind: VirtualMachineInstancetype\n    name: small", "name: large")
 FILES = {
     "sizes/kustomization.yaml": "resources: [size.yaml]\n",
@@ -141,6 +159,42 @@ def test_what_is_kept_of_builds_gives_the_findings_of_a_fresh_start(folder: Path
         }
 
 
+@pytest.mark.parametrize("named", ["rules", "rules/policy.yaml"])
+def test_a_policy_that_the_config_names_counts_for_all_targets_at_once(folder: Path, named: str) -> None:
+    (folder / "rules").mkdir()
+    (folder / "rules/policy.yaml").write_text(POLICY)
+    (folder / ".kubevirt-render.yaml").write_text(f"kind: RenderVirtualMachines\nspec: {{policies: [{named}]}}\n")
+    session = Session()
+    assert not any(session.begin().values())
+    for text, expected in ((POLICY.replace("Always", "Halted"), ["policy/running"]), ("a: b\n", []), (POLICY, [])) * 2:
+        session.take({"rules/policy.yaml": text})
+        found = session.change(["rules/policy.yaml"])
+        assert [each.rule for each in found.get("two/own.yaml", ())] == expected
+
+
+def test_a_vm_shows_what_it_has_of_another_target(folder: Path) -> None:
+    session = Session()
+    session.begin()
+    at = next(number for number, line in enumerate(LARGE.splitlines()) if "name: large" in line)
+    assert [(each.line, each.text) for each in session.hints("two/own.yaml", 0, at)] == [(at, "2 vCPUs, 4 GiB")]
+    name, size = session.hover("two/own.yaml", 3, 10), session.hover("two/own.yaml", at, 12)
+    assert name
+    assert name.text.startswith("**own** — 2 vCPUs, 4 GiB")  # kustomize gives it another namespace
+    assert size
+    assert size.text.endswith("2 vCPUs, 4 GiB")
+
+
+def test_a_value_of_another_target_shows_its_file(folder: Path) -> None:
+    (folder / "sizes/size.yaml").write_text(f"{FILES['sizes/size.yaml']}---\n{OTHERS}")
+    (folder / "two/own.yaml").write_text(FILES["two/own.yaml"].replace("name: fedora", "name: fast"))
+    session = Session()
+    session.begin()
+    at = next(number for number, line in enumerate(LARGE.splitlines()) if "bus" in line)
+    found = session.hover("two/own.yaml", at, 22)
+    assert found
+    assert "- no say: the preference `fast` `spec.devices.preferredDiskBus` (`sizes/size.yaml`) wants `'sata'`" in found.text
+
+
 TYPED = f"# typed\n{LARGE}"
 SLOW = """\
 #!/bin/sh
@@ -155,44 +209,88 @@ def position(word: str) -> lsp.Position:
     return lsp.Position(before.count("\n"), len(before) - before.rfind("\n") - 1)
 
 
-@pytest.mark.asyncio
-async def test_answers_come_while_targets_are_built(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+class Client(LanguageClient):
+    """A client of a server whose kustomize waits while the file `gate` is there."""
+
+    def __init__(self, gate: Path) -> None:
+        super().__init__("test", "1")
+        self.gate, self.received = gate, asyncio.Queue[lsp.PublishDiagnosticsParams]()
+
+        @self.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def receive(params: lsp.PublishDiagnosticsParams) -> None:
+            self.received.put_nowait(params)
+
+    async def published(self, uri: str, version: int) -> list[str]:
+        while (found := await asyncio.wait_for(self.received.get(), 60)).uri != uri or found.version != version:
+            pass
+        return [str(each.code) for each in found.diagnostics]
+
+
+@pytest_asyncio.fixture
+async def client(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
     using = building.builder()
     assert using
     bin_, gate = tmp_path_factory.mktemp("bin"), tmp_path_factory.mktemp("gate") / "closed"
     program = using.program if using.words == ("build",) else f'{using.program} kustomize "$2"; exit; :'
     (bin_ / "kustomize").write_text(SLOW.format(gate=gate, program=program))
     (bin_ / "kustomize").chmod(0o755)
-    client, received = LanguageClient("test", "1"), asyncio.Queue[lsp.PublishDiagnosticsParams]()
-
-    @client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
-    def receive(params: lsp.PublishDiagnosticsParams) -> None:
-        received.put_nowait(params)
-
+    client = Client(gate)
     path = f"{bin_}:{Path(sys.executable).parent}:/usr/bin:/bin"
     await client.start_io(sys.executable, "-m", "krm_fn", "lsp", env={"PATH": path})
-    await client.initialize_async(lsp.InitializeParams(capabilities=lsp.ClientCapabilities(), root_uri=folder.as_uri()))
-    client.initialized(lsp.InitializedParams())
+    try:
+        await client.initialize_async(lsp.InitializeParams(capabilities=lsp.ClientCapabilities(), root_uri=folder.as_uri()))
+        client.initialized(lsp.InitializedParams())
+        yield client
+    finally:
+        gate.unlink(missing_ok=True)
+        client.exit(None)
+        await client.stop()
+
+
+async def opened(client: Client, folder: Path) -> lsp.TextDocumentIdentifier:
+    """The VM of the base, which is open and judged."""
     uri = (folder / "base/vm.yaml").as_uri()
-    document = lsp.TextDocumentIdentifier(uri)
-
-    async def published(version: int) -> list[str]:
-        while (found := await asyncio.wait_for(received.get(), 60)).uri != uri or found.version != version:
-            pass
-        return [str(each.code) for each in found.diagnostics]
-
     client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(uri, "yaml", 1, LARGE)))
-    assert await published(1) == []
-    gate.touch()
+    assert await client.published(uri, 1) == []
+    return lsp.TextDocumentIdentifier(uri)
+
+
+def changed(client: Client, uri: str) -> None:
     changes = [lsp.TextDocumentContentChangeWholeDocument(TYPED)]
     client.text_document_did_change(lsp.DidChangeTextDocumentParams(lsp.VersionedTextDocumentIdentifier(2, uri), changes))
-    hovered = asyncio.ensure_future(client.text_document_hover_async(lsp.HoverParams(document, position("bus"))))
+
+
+async def completed(client: Client, document: lsp.TextDocumentIdentifier) -> list[str]:
     words = await client.text_document_completion_async(lsp.CompletionParams(document, position("Always")))
-    assert "Always" in [each.label for each in words or ()]  # type: ignore[union-attr]
-    assert (hovered.done(), received.empty()) == (False, True)  # these are about what is built
-    gate.unlink()
-    assert await published(2) == []
+    return [each.label for each in words or ()]  # type: ignore[union-attr]
+
+
+@pytest.mark.asyncio
+async def test_answers_come_while_targets_are_built(folder: Path, client: Client) -> None:
+    document = await opened(client, folder)
+    client.gate.touch()
+    changed(client, document.uri)
+    hovered = asyncio.ensure_future(client.text_document_hover_async(lsp.HoverParams(document, position("bus"))))
+    assert "Always" in await completed(client, document)
+    assert (hovered.done(), client.received.empty()) == (False, True)  # these are about what is built
+    client.gate.unlink()
+    assert await client.published(document.uri, 2) == []
     assert await hovered
-    await client.shutdown_async(None)
-    client.exit(None)
-    await client.stop()
+
+
+@pytest.mark.asyncio
+async def test_answers_come_while_the_last_commit_is_built(folder: Path, client: Client) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", "-C", str(folder)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *words], check=True)
+    document = await opened(client, folder)
+    changed(client, document.uri)
+    assert await client.published(document.uri, 2) == []
+    client.gate.touch()
+    hovered = asyncio.ensure_future(client.text_document_hover_async(lsp.HoverParams(document, position("web"))))
+    assert "Always" in await completed(client, document)
+    await asyncio.sleep(1)
+    assert "Always" in await completed(client, document)
+    assert not hovered.done()
+    client.gate.unlink()
+    assert await hovered
