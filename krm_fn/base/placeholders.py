@@ -10,9 +10,11 @@ MARKS = ("${", "$(", "{{", "<%")
 ENCRYPTED = "ENC[AES256_GCM,"
 # Two underscores alone are no placeholder: a label may contain them.
 UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
-# Placeholders that are a complete value: `<namespace>`, as guides write it, and a variable of a shell, `$CLAIM`.
 FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|<%.*?%>|{UNDERLINED}"
-IN_BRACKETS = r"<[A-Za-z][\w .-]*>"
+IN_BRACKETS = r"<[A-Za-z][\w .-]*>"  # as guides write it
+# A part of an object's name: `<cluster>-kubeconfig`.
+PART_OF_NAME = rf"[a-z0-9.-]*(?:{IN_BRACKETS}[a-z0-9.-]*)+"
+# A complete value: `<namespace>`, and a variable of a shell, `$CLAIM`.
 ALL_OF_IT = rf"{IN_BRACKETS}|\$[A-Z_][A-Z0-9_]+"
 # Words that are the complete name of an object: `NAME` and `CLAIM_NAME`. Kubernetes allows no capitals or underscores there.
 CAPITALS = r"NAME|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"
@@ -60,7 +62,7 @@ def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
 
     if re.fullmatch(ALL_OF_IT, value, re.ASCII):
         return (value,)
-    form = f"{FORM}|{IN_BRACKETS}" if is_name else FORM
+    form = IN_BRACKETS if is_name and re.fullmatch(PART_OF_NAME, value) else FORM
     return tuple(dict.fromkeys(re.findall(form, value)))
 
 

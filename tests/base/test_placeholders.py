@@ -52,6 +52,7 @@ def test_brackets_around_a_part_of_a_name_are_a_placeholder() -> None:
     assert placeholders("vm-<user>", ("spec", "template", "spec", "volumes", 0, "dataVolume", "claimName")) == ("<user>",)
     assert placeholders("a<b>", ("metadata", "labels", "name")) == ()
     assert placeholders("a<b", ("metadata", "name")) == ()
+    assert placeholders("a|<b>", ("metadata", "name")) == ()
 
 
 def test_a_word_that_says_what_it_is_stands_for_a_value_and_for_no_name() -> None:
