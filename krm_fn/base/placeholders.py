@@ -1,4 +1,4 @@
-"""Placeholders: texts that a later step replaces, such as `${NAME}`, `{{ name }}`, `__NAME__` and `<name>`."""
+"""Placeholders: texts that a later step replaces, such as `${NAME}`, `{{ name }}`, `<%= name %>`, `__NAME__`, `<name>`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.paths import Path
 
-MARKS = ("${", "$(", "{{")
+MARKS = ("${", "$(", "{{", "<%")
+ENCRYPTED = "ENC[AES256_GCM,"
 # Two underscores alone are no placeholder: a label may contain them.
 UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
-FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|{UNDERLINED}"
+FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|<%.*?%>|{UNDERLINED}"
 IN_BRACKETS = r"<[A-Za-z][\w .-]*>"  # as guides write it
 # A part of an object's name: `<cluster>-kubeconfig`.
 PART_OF_NAME = rf"[a-z0-9.-]*(?:{IN_BRACKETS}[a-z0-9.-]*)+"
@@ -22,25 +23,36 @@ BETWEEN = r"(?<![A-Za-z0-9_])_[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?![A-Za-z0-9_])"
 # Fields that hold the name of an object or of its namespace. `name` is one too, but not in the entry of a list.
 NAMES = frozenset(("namespace", "claimName", "secretName", "secretRef", "certConfigMap", "serviceAccountName", "networkName"))
 NAMES |= {"resourceClaimName", "resourceClaimTemplateName", "virtualMachineSnapshotName", "vmiName"}
+# A word that says what it is, for a program to replace, where a field holds no free text: `guest: test-placeholder`.
+WORD = r"(?:\w+-)*placeholder(?:-\w+)*"
+NO_TEXTS = frozenset(("guest", "maxGuest", "memory", "cpu", "cores", "sockets", "threads", "pageSize", "storage", "image"))
+NO_TEXTS |= {"url", "running", "runStrategy", "replicas", "macAddress", "storageClassName"}
 # Maps whose keys are labels. People choose their names: `name: WEB_TIER` is an ordinary label.
 LABELS = frozenset(("labels", "matchLabels", "nodeSelector"))
+# Texts of which each form has one, except words in capitals.
+IN_FORMS = ("$", "{{", "<", "laceholder")
 
 
 def is_filled_in(word: object) -> bool:
-    """True for text with a placeholder that a tool fills in, such as Flux's `${zone}` or Helm's `{{ .Values.zone }}`."""
+    """True for text with a placeholder that a tool fills in, such as Flux's `${zone}` or Helm's `{{ .Values.zone }}`.
+
+    What SOPS encrypted counts too, because the cluster gets another text.
+    """
     if not isinstance(word, str):
         return False
-    return any(mark in word for mark in MARKS) or _is_underlined(word)
+    return any(mark in word for mark in MARKS) or word.startswith(ENCRYPTED) or _is_underlined(word)
 
 
 def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
     """The placeholders in a value, each of them once. A text of several lines has none, because it may be a script.
 
     `path` is the place of the value in its object: words in capitals, and brackets around a part of the value, are placeholders
-    only in fields that hold names.
+    only in fields that hold names, and the word itself only in fields that hold no free text.
     """
     if not isinstance(value, str) or "\n" in value:
         return ()
+    if path and path[-1] in NO_TEXTS and not _is_label(path) and _is_called_so(value):
+        return (value,)
     is_name = _names_an_object(path)
     if is_name and is_in_capitals(value):
         return (value,)
@@ -59,7 +71,7 @@ def may_be_in(value: object) -> bool:
     waiting: list[object] = [value]
     for each in waiting:
         if isinstance(each, str):
-            if "$" in each or "{{" in each or "<" in each or each.isupper() or ("_" in each and not each.islower()):
+            if any(mark in each for mark in IN_FORMS) or each.isupper() or ("_" in each and not each.islower()):
                 return True
         elif isinstance(each, dict):
             waiting += each.values()
@@ -77,6 +89,14 @@ def is_in_capitals(value: object) -> bool:
     return bool(re.fullmatch(CAPITALS, value) or re.search(BETWEEN, value))
 
 
+def _is_called_so(value: str) -> bool:
+    if "placeholder" not in value.casefold():
+        return False
+    import re
+
+    return re.fullmatch(WORD, value, re.IGNORECASE) is not None
+
+
 def _is_underlined(word: str) -> bool:
     if "__" not in word:
         return False
@@ -85,7 +105,11 @@ def _is_underlined(word: str) -> bool:
     return re.search(UNDERLINED, word) is not None
 
 
+def _is_label(path: Path) -> bool:
+    return len(path) > 1 and path[-2] in LABELS
+
+
 def _names_an_object(path: Path) -> bool:
-    if len(path) < 2 or path[-2] in LABELS:
+    if len(path) < 2 or _is_label(path):
         return False
     return path[-1] in NAMES or (path[-1] == "name" and not isinstance(path[-2], int))

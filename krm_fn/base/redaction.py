@@ -270,9 +270,19 @@ def safe_message(message: str, path: Path, reached: Reached, obj: Any) -> str:
         hidden = [*path[len(reached.shown) :], *_leaves(reached.value, reached.place)]
     else:
         return message
+    # The name of a Secret may be shown, although a label may have the same word as its value.
+    known = repr(reached.value) if reached.shown == path and not reached.place.hides(reached.value) else ""
+    around = [_without(part, hidden) for part in (message.split(known) if known else [message])]
+    if any(_contains(part, hidden) for part in around):
+        return "the value is not valid; it may be secret and is not shown"
+    return known.join(around)
+
+
+def _without(message: str, hidden: Iterable[Any]) -> str:
+    """The message with a fixed word in place of quoted values that may be secret."""
     for each in hidden:
         message = message.replace(repr(each), HIDDEN) if isinstance(each, str) else message
-    return "the value is not valid; it may be secret and is not shown" if _contains(message, hidden) else message
+    return message
 
 
 def _leaves(value: Any, place: Place) -> Iterator[Any]:

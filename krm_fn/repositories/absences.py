@@ -1,4 +1,4 @@
-"""Why a file that a kustomization names is not there, where that is no mistake: git leaves it out, or a template makes it."""
+"""Why a file that a kustomization names is not there, where that is no mistake: git leaves it out, or a program makes it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # What the names of templates have more than the names of the files that are made of them.
 OF_TEMPLATES = (".in", ".tmpl", ".tpl", ".template", ".j2", ".jinja2", ".example", ".sample", ".dist")
 IN_STEMS = (*OF_TEMPLATES, "-template", "-example", "-sample", "-dist")
+# What operator-sdk makes, in the project of an operator, before it makes a bundle; and the file that such a project has.
+OF_BUNDLES, PROJECT = os.path.join(os.sep, "config", "manifests", "bases"), "PROJECT"  # noqa: PTH118
 TIMEOUT = 10.0  # seconds for git
 # Nothing that the repository configures is run.
 SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
@@ -28,6 +30,8 @@ def explanation(path: str) -> str:
         return "in a git submodule that is not checked out"
     if template := next(filter(lambda each: os.path.isfile(os.path.join(folder, each)), _templates(name)), ""):  # noqa: PTH113, PTH118
         return f"made from {template}"
+    if path.endswith(OF_BUNDLES) and os.path.isfile(os.path.join(path.removesuffix(OF_BUNDLES), PROJECT)):  # noqa: PTH113, PTH118
+        return "which `operator-sdk generate kustomize manifests` makes"
     return "which git ignores" if _is_ignored(path) else ""
 
 

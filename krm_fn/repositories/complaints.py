@@ -10,6 +10,7 @@ from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories.absences import explanation
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Problem
+from krm_fn.sources.salvage import is_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,8 @@ SOURCE = re.compile(r"accumulat(?:ing|ion) (?:resources|components)?[^']*(?:err=
 ABSENT = re.compile(r"(?:lstat|stat|open) (/[^:]*): no such file or directory")
 # How it refuses a file that is not below the kustomization.
 RESTRICTED = re.compile(r"security; file '([^']*)' is not in or below '[^']*'")
+# How it refuses a file that is no YAML.
+MALFORMED = re.compile(r"MalformedYAMLError: .* in File: (\S+)$")
 PATH = re.compile(r"/[^\s'\":`,;]+")
 # How it says that a place is not there. The words look like a key with its value, and are none.
 KEY = "missing key: /"
@@ -58,6 +61,8 @@ def _out_of_reach(line: str, file: str, where: Where) -> Problem | None:
     """What there is to say where other tools have the file that is wanted, or may read it."""
     if found := RESTRICTED.search(line):
         return Problem(file=file, reason="restricted", detail=where(found[1]))
+    if (found := MALFORMED.search(line)) and is_template(named := joined(os.path.dirname(file), found[1])):  # noqa: PTH120
+        return Problem(file=file, reason="template", detail=named)
     absent = where(found[1]) if (found := ABSENT.search(line)) else ""
     why = explanation(absent) if absent else ""
     return Problem(file=file, reason="absent", detail=f"{absent}, {why}") if why else None

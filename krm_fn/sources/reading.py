@@ -34,8 +34,12 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 STDIN = "-"
-# Marks of texts from which a program makes manifests: those of Go and Jinja, and names between two marks.
-TEMPLATE = re.compile(rb"\{\{|\{%|<%|%%(?=\w+%%)|@(?=[A-Za-z]\w*@)")
+# Marks of texts from which a program makes manifests: those of Go, Jinja, FreeMarker and Terraform, names between two marks,
+# and a variable that stands for lines, or for an entry of `[]`.
+TEMPLATE = re.compile(
+    rb"\{\{|\{%|<%|</?#(?=[a-z])|%\{(?=~? *(?:if|for|else|end))|%%(?=\w+%%)|@(?=[A-Za-z]\w*@)"
+    rb"|^\s*\$\{ *\w+ *\}\s*$|[\[,]\s*\$\{ *\w+ *\}"
+)
 LEAST_SHARED = 1_000_000  # bytes to read; for less, a second process takes about as long as this one
 
 
@@ -306,9 +310,8 @@ def read_text(data: bytes, file: str) -> StreamText:
         mark = next(filter(None, map(TEMPLATE.search, lines)), None)
         if not mark:
             raise
-        message = (
-            f"{error.message}; {mark[0].decode()} belongs to a template: render it first, for example with `helm template`"
-        )
+        shown = mark[0].decode().strip(" ,[")
+        message = f"{error.message}; {shown} belongs to a template: render it first, for example with `helm template`"
         raise TemplateError(message, file=error.file, line=error.line, column=error.column) from None
 
 

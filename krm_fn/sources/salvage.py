@@ -11,6 +11,7 @@ from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts
+from krm_fn.sources.files import read_found
 from krm_fn.sources.reading import TemplateError, read_text
 
 if TYPE_CHECKING:
@@ -80,6 +81,17 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
             lost.append(_emptied(lines, *group[0], error))
             at += 1
     return _readable(b"".join(lines), file, lost)
+
+
+def is_template(file: str) -> bool:
+    """True for a file that can't be read because it is a template."""
+    try:
+        read_text(read_found(file)[0], file)
+    except TemplateError:
+        return True
+    except (InputError, OSError):
+        return False
+    return False
 
 
 def left_alone(note: Callable[[str], None], named: Container[str] = ()) -> Callable[[bytes, str], bytes]:

@@ -8,10 +8,27 @@ from hypothesis import strategies as st
 from krm_fn.base.placeholders import may_be_in, placeholders
 
 WORDS = st.sampled_from(
-    ("${A}", "$(A)", "$A", "{{ a }}", "__A__", "<a b>", "NAME", "CLAIM_NAME", "a-_B_", "a", "", "a_b", "x-<b>", "Always", "2Gi")
+    (
+        "${A}",
+        "$(A)",
+        "$A",
+        "{{ a }}",
+        "__A__",
+        "<a b>",
+        "NAME",
+        "CLAIM_NAME",
+        "a-_B_",
+        "a",
+        "",
+        "a_b",
+        "x-<b>",
+        "Always",
+        "2Gi",
+        "<%= a %>",
+    )
 )
 TEXTS = st.one_of(WORDS, st.text(max_size=8), st.builds("{}{}".format, WORDS, WORDS))
-KEYS = st.sampled_from(("name", "namespace", "claimName", "labels", "spec"))
+KEYS = st.sampled_from(("name", "namespace", "claimName", "labels", "spec", "guest"))
 
 
 @given(TEXTS, st.lists(KEYS, min_size=2, max_size=3))
@@ -36,3 +53,17 @@ def test_brackets_around_a_part_of_a_name_are_a_placeholder() -> None:
     assert placeholders("a<b>", ("metadata", "labels", "name")) == ()
     assert placeholders("a<b", ("metadata", "name")) == ()
     assert placeholders("a|<b>", ("metadata", "name")) == ()
+
+
+def test_a_word_that_says_what_it_is_stands_for_a_value_and_for_no_name() -> None:
+    for word in ("placeholder", "test-placeholder", "PLACEHOLDER", "image-placeholder-1"):
+        assert placeholders(word, ("spec", "memory", "guest")) == (word,), word
+        assert may_be_in({"guest": word}), word
+        for path in (("metadata", "name"), ("spec", "hostname"), ("metadata", "labels", "memory")):
+            assert placeholders(word, path) == (), path
+    assert placeholders("registry.example.com/placeholder:1", ("containerDisk", "image")) == ()
+
+
+def test_marks_around_an_expression_are_a_placeholder() -> None:
+    assert placeholders("web<%= number %>", ("metadata", "labels", "app")) == ("<%= number %>",)
+    assert placeholders("<%= 5910 + number %>", ("spec", "port")) == ("<%= 5910 + number %>",)

@@ -143,6 +143,12 @@ def test_the_message_stays_where_the_value_can_be_left_out(tmp_path):
     assert f"metadata.labels.token: {fact} (invalid-label)\n" in reported
 
 
+@pytest.mark.parametrize("label", ["My_Web", "My", "My_Web_and_more_words"])
+def test_the_name_of_a_secret_is_shown_though_a_label_has_the_same_word(tmp_path, label):
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: My_Web, labels: {{app: {label}}}}}\n"
+    assert "metadata.name: name 'My_Web' is not valid; use lower-case letters" in checked(tmp_path, secret, "--color", "never")
+
+
 OPEN = {
     "type": "object",
     "properties": {"spec": {"type": "object", "properties": {"password": {"type": "object", "properties": {}}}}},

@@ -208,6 +208,25 @@ def test_a_program_is_found_on_the_path(here, kustomize):
     assert building.missing([]) is None
 
 
+def test_a_template_among_the_resources_is_rendered_elsewhere(here, kustomize):
+    tree(
+        here, {"overlay/kustomization.yaml": "resources: [vm.yaml]", "overlay/vm.yaml": "a: b\n{{ if .c }}\nd: e\n{{ end }}\n"}
+    )
+    found = problem(kustomize)
+    assert (found.file, found.reason, found.detail) == ("overlay/kustomization.yaml", "template", "overlay/vm.yaml")
+    tree(here, {"overlay/vm.yaml": "a: b\nc\nd: e\n"})
+    assert problem(kustomize).reason == "refused"
+
+
+def test_what_operator_sdk_makes_is_absent_in_the_project_of_an_operator(here, kustomize):
+    tree(here, {"config/manifests/kustomization.yaml": "resources: [bases/a.yaml]"})
+    assert problem(kustomize, "config/manifests").reason == "refused"
+    tree(here, {"PROJECT": "version: '3'\n"})
+    found = problem(kustomize, "config/manifests")
+    made = "config/manifests/bases, which `operator-sdk generate kustomize manifests` makes"
+    assert (found.reason, found.detail) == ("absent", made)
+
+
 def test_a_file_beyond_the_folder_needs_a_flag(here, kustomize):
     tree(
         here,

@@ -229,7 +229,9 @@ def test_one_template_stands_for_all(tmp_path):
     )
 
 
-@pytest.mark.parametrize("mark", ["{{ name }}", "{% raw %}", "%%_NAME_%%", "@NAME@", "@name@"])
+@pytest.mark.parametrize(
+    "mark", ["{{ name }}", "{% raw %}", "%%_NAME_%%", "@NAME@", "@name@", "a\n  <#if b>", "web}\n${B}\nx: {a: b", "[a, ${ B }]"]
+)
 def test_a_template_fails_the_run_only_where_it_is_named(tmp_path, mark):
     write(tmp_path, {"vm.yaml": VM, "template.yaml": VM.replace("web", mark)})
     assert check(".", cwd=tmp_path)[0] == 0

@@ -3,8 +3,8 @@
 What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that includes
 itself; a kustomization.yaml that can't be read. As a warning, a kustomization that is out of reach: it refers to another
 machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template makes; it names a file
-that is not below its folder, which Flux reads and kustomize does not; it has Helm charts or plugins, or takes too long. If
-neither kustomize nor kubectl is on the PATH, one warning has the number of kustomizations.
+that is not below its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has Helm charts
+or plugins, or takes too long. If neither kustomize nor kubectl is on the PATH, one warning has the number of kustomizations.
 
 Why it matters: a tool that applies the kustomization stops there. Its objects are not checked; all others are.
 
@@ -42,6 +42,7 @@ MESSAGES = {
         "not built: {detail} is not below the folder of the kustomization; "
         "where your tool reads it (Flux does), set the build flag --load-restrictor=LoadRestrictionsNone"
     ),
+    "template": "not built: {detail} is a template; check what the step that renders it writes",
     "absent": "not built: it needs {detail}; provide it to have the kustomization checked",
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",

@@ -297,6 +297,7 @@ CASES: list[tuple[str, Changes, Changes, Places]] = [
         {},
         [("domain.memory.guest", "domain.resources.requests.memory")],
     ),
+    ("huge pages without a size", {"domain.memory.hugepages": {}}, {}, [("domain.memory.hugepages.pageSize", "")]),
     (
         "hotplug beside realtime",
         {

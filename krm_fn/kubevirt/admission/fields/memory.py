@@ -107,7 +107,8 @@ def hugepages(scope: Scope) -> Iterator[Cause]:
     page = quantity(size)
     if page is None:
         named = "domain.hugepages.size" if scope.release.within(until=PAGE_SIZE_NAMED_UNTIL) else ""
-        message = f"pageSize {show(size)} is not a quantity; use 2Mi, 1Gi or another size that the nodes have"
+        wrong = "is missing" if size is None else f"{show(size)} is not a quantity"
+        message = f"pageSize {wrong}; use 2Mi, 1Gi or another size that the nodes have"
         yield scope.cause(PAGE_SIZE, message, named=named)
         return
     at, amount = _compared(scope)
