@@ -11,9 +11,10 @@ ENCRYPTED = "ENC[AES256_GCM,"
 # Two underscores alone are no placeholder: a label may contain them.
 UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
 FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|<%.*?%>|{UNDERLINED}"
-IN_BRACKETS = r"<[A-Za-z][\w .-]*>"  # as guides write it
-# A part of an object's name: `<cluster>-kubeconfig`.
-PART_OF_NAME = rf"[a-z0-9.-]*(?:{IN_BRACKETS}[a-z0-9.-]*)+"
+IN_BRACKETS, VARIABLE = r"<[A-Za-z][\w .-]*>", r"\$[A-Za-z_]\w*"
+# A part of an object's name: `<cluster>-kubeconfig` of a guide, `$cluster-kubeconfig` of a shell or of Python.
+IN_NAMES = f"{IN_BRACKETS}|{VARIABLE}"
+PART_OF_NAME = rf"[a-z0-9.-]*(?:(?:{IN_NAMES})[a-z0-9.-]*)+"
 # A complete value: `<namespace>`, and a variable of a shell, `$CLAIM`.
 ALL_OF_IT = rf"{IN_BRACKETS}|\$[A-Z_][A-Z0-9_]+"
 # Words that are the complete name of an object: `NAME` and `CLAIM_NAME`. Kubernetes allows no capitals or underscores there.
@@ -34,20 +35,25 @@ IN_FORMS = ("$", "{{", "<", "laceholder")
 
 
 def is_filled_in(word: object) -> bool:
-    """True for text with a placeholder that a tool fills in, such as Flux's `${zone}` or Helm's `{{ .Values.zone }}`.
+    """True for a name or label with a placeholder that a tool fills in: Flux's `${zone}`, Helm's `{{ .Values.zone }}`.
 
     What SOPS encrypted counts too, because the cluster gets another text.
     """
     if not isinstance(word, str):
         return False
-    return any(mark in word for mark in MARKS) or word.startswith(ENCRYPTED) or _is_underlined(word)
+    return (
+        any(mark in word for mark in MARKS)
+        or word.startswith(ENCRYPTED)
+        or _has(UNDERLINED, "__", word)
+        or _has(VARIABLE, "$", word)
+    )
 
 
 def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
     """The placeholders in a value, each of them once. A text of several lines has none, because it may be a script.
 
-    `path` is the place of the value in its object: words in capitals, and brackets around a part of the value, are placeholders
-    only in fields that hold names, and the word itself only in fields that hold no free text.
+    `path` is the place of the value in its object: words in capitals, and brackets or a variable as a part of the value, are
+    placeholders only in fields that hold names, and the word itself only in fields that hold no free text.
     """
     if not isinstance(value, str) or "\n" in value:
         return ()
@@ -62,7 +68,7 @@ def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
 
     if re.fullmatch(ALL_OF_IT, value, re.ASCII):
         return (value,)
-    form = IN_BRACKETS if is_name and re.fullmatch(PART_OF_NAME, value) else FORM
+    form = IN_NAMES if is_name and re.fullmatch(PART_OF_NAME, value) else FORM
     return tuple(dict.fromkeys(re.findall(form, value)))
 
 
@@ -97,12 +103,13 @@ def _is_called_so(value: str) -> bool:
     return re.fullmatch(WORD, value, re.IGNORECASE) is not None
 
 
-def _is_underlined(word: str) -> bool:
-    if "__" not in word:
+def _has(form: str, mark: str, word: str) -> bool:
+    """True for text with a form, of which a mark is a part."""
+    if mark not in word:
         return False
     import re
 
-    return re.search(UNDERLINED, word) is not None
+    return re.search(form, word) is not None
 
 
 def _is_label(path: Path) -> bool:

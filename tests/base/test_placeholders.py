@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_fn.base.placeholders import may_be_in, placeholders
+from krm_fn.base.placeholders import is_filled_in, may_be_in, placeholders
 
 WORDS = st.sampled_from(
     (
@@ -47,8 +47,12 @@ def test_a_word_between_underscores_stands_for_a_part_of_a_name() -> None:
     assert placeholders("claim_TIMESTAMP_", ("metadata", "name")) == ()
 
 
-def test_brackets_around_a_part_of_a_name_are_a_placeholder() -> None:
+def test_brackets_and_variables_in_a_name_are_placeholders() -> None:
     assert placeholders("<cluster>-kubeconfig", ("metadata", "name")) == ("<cluster>",)
+    assert placeholders("s3-$cluster", ("metadata", "name")) == ("$cluster",)
+    assert placeholders("cost-$cluster", ("metadata", "labels", "name")) == ()
+    assert placeholders("s3-$", ("metadata", "name")) == ()
+    assert [is_filled_in(each) for each in ("$name-$cluster-1", "a$", "a$1")] == [True, False, False]
     assert placeholders("vm-<user>", ("spec", "template", "spec", "volumes", 0, "dataVolume", "claimName")) == ("<user>",)
     assert placeholders("a<b>", ("metadata", "labels", "name")) == ()
     assert placeholders("a<b", ("metadata", "name")) == ()

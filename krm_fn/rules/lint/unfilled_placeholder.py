@@ -1,12 +1,12 @@
 """A value of a KubeVirt object is a placeholder.
 
-What it finds: `${NAME}`, `${NAME:=default}`, `$(NAME)`, `{{ name }}`, `<%= name %>` and `__NAME__` in a value, and `$NAME` as
-the whole value: one finding for all of them, with their number. So is a word such as `test-placeholder` where a size, a number
-or an image is expected. `<name>` as the whole value is reported once per file. Where the name of an object or of a namespace is
-expected, so are `<name>` as a part of it, `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`, because no
-such name may have capitals or brackets. The names of claims, Secrets and ConfigMaps are also searched for these. Multi-line
-strings, cloud-init data, annotations and commands are skipped, because such marks have other meanings there. So are OpenShift
-Templates and VirtualMachineTemplates, which have parameters.
+What it finds: placeholders. In each value: `${NAME}`, `${NAME:=default}`, `$(NAME)`, `{{ name }}`, `<%= name %>` and
+`__NAME__`, and `$NAME` or `<name>` as the whole value. In the name of an object or of a namespace, also: `<name>` and `$name`
+as a part of it, `NAME`, and words in capitals with an underscore, such as `CLAIM_NAME`. Where a size, a number or an image is
+expected, also: a word such as `test-placeholder`. There is one finding for all those that tools fill in, with their number,
+and one for each of the others in a file. The names of claims, Secrets and ConfigMaps are searched for `<name>` and words in
+capitals. Multi-line strings, cloud-init data, annotations and commands are skipped, because such marks have other meanings
+there. So are OpenShift Templates and VirtualMachineTemplates, which have parameters.
 
 Why it matters: the file is a template. Other defects of such a value are not reported, because the value is not known before
 the placeholder is replaced, as Flux does with `${NAME}`. `<name>` and `CLAIM_NAME` are a warning, because guides write them
