@@ -28,7 +28,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def quick(session: nox.Session) -> None:
-    """In a minute: the first test of each module, and the tests of measured cases over a sample of them."""
+    """In two minutes: the first test of each module, and the tests of measured cases over a sample of them."""
     install(session)
     session.run("pytest", "-n", "auto", "--dist", "worksteal", "--quick", *session.posargs)
 
