@@ -85,12 +85,18 @@ def records(folder, *words):
     return {(vm["namespace"], vm["name"]): vm for vm in json.loads(printed)["vms"]}, time
 
 
+def twice(command, *words):
+    """What a command gives, and the least time of two runs: what else the machine does makes a run slower."""
+    (found, first), (_, second) = command(*words), command(*words)
+    return found, min(first, second)
+
+
 def test_exactly_the_users_are_listed_in_time(folder, record_property):
-    check = min(run(folder, "check", "base")[1] for _ in range(2))
-    kept, kept_time = records(folder, "base", "head")
+    _, check = twice(run, folder, "check", "base")
+    kept, kept_time = twice(records, folder, "base", "head")
     assert kept.keys() == USERS
     assert {(*vm["effect"], vm["keeps"][0]["change"]) for vm in kept.values()} == {("nothing", "edited")}
-    new, new_time = records(folder, "base", "head", "--assume", "new")
+    new, new_time = twice(records, folder, "base", "head", "--assume", "new")
     assert new.keys() == USERS
     assert {json.dumps(vm["guest"]) for vm in new.values()} == {'{"vcpus": {"old": 2, "new": 4}}'}
     ratios = [time / check for time in (kept_time, new_time)]
