@@ -81,3 +81,18 @@ LARGER = (
     .replace("      volumes:\n", "      volumes:\n        - name: more\n          persistentVolumeClaim: {claimName: data}\n")
     .replace("          pod: {}\n", "          multus: {networkName: lan}\n")
 )
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: running}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [kubevirt.io], apiVersions: ["*"], operations: [CREATE], resources: [virtualmachines]}
+  validations: [{expression: object.spec.runStrategy == 'Always', message: run it}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: running}
+spec: {policyName: running, validationActions: [Deny]}
+"""

@@ -12,28 +12,14 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from edited_files import OTHERS, SIZE, VM
+from edited_files import OTHERS, POLICY, SIZE, VM
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
+from trees import tree
 
 from krm_fn.lsp.session import Session
 from krm_fn.repositories import building
 
-POLICY = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: running}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [kubevirt.io], apiVersions: ["*"], operations: [CREATE], resources: [virtualmachines]}
-  validations: [{expression: object.spec.runStrategy == 'Always', message: run it}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: running}
-spec: {policyName: running, validationActions: [Deny]}
-"""
 LARGE = VM.replace("kind: VirtualMachineInstancetype\n    name: small", "name: large")
 FILES = {
     "sizes/kustomization.yaml": "resources: [size.yaml]\n",
@@ -52,10 +38,7 @@ FILES = {
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if building.builder() is None:
         pytest.skip("neither kustomize nor kubectl is on the PATH")
-    for file, text in FILES.items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text(text)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tree(tmp_path, FILES))
     return tmp_path
 
 

@@ -7,7 +7,8 @@ import random
 from pathlib import Path
 
 import pytest
-from edited_files import SIZE, VM
+from edited_files import POLICY, SIZE, VM
+from trees import tree
 
 from krm_fn.lsp.session import Session
 from krm_fn.repositories import building
@@ -22,21 +23,7 @@ FILES = {
     "one/kustomization.yaml": "resources: [../base]\nnamespace: one\n",
     "two/kustomization.yaml": "resources: [../base]\nnamespace: two\nnamePrefix: two-\n",
     "loose.yaml": LARGE.replace("name: web", "name: loose"),
-    "rules/policy.yaml": """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: running}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [kubevirt.io], apiVersions: ["*"], operations: [CREATE], resources: [virtualmachines]}
-  validations: [{expression: object.spec.runStrategy == 'Always', message: run it}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: running}
-spec: {policyName: running, validationActions: [Deny]}
-""",
+    "rules/policy.yaml": POLICY,
     ".kubevirt-render.yaml": "kind: RenderVirtualMachines\nspec: {policies: [rules/policy.yaml]}\n",
 }
 # What is replaced in any file that has it: names, values, and what breaks a file.
@@ -61,10 +48,7 @@ EDITED = (
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     if building.builder() is None:
         pytest.skip("neither kustomize nor kubectl is on the PATH")
-    for file, text in FILES.items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_text(text)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tree(tmp_path, FILES))
     return tmp_path
 
 
