@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from edited_files import OTHERS, POLICY, SIZE, VM
+from edited_files import OTHERS, POLICY, SIZE, VM, workspace_of
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
-from trees import tree
 
 from krm_fn.lsp.session import Session
 from krm_fn.repositories import building
@@ -36,10 +35,7 @@ FILES = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    if building.builder() is None:
-        pytest.skip("neither kustomize nor kubectl is on the PATH")
-    monkeypatch.chdir(tree(tmp_path, FILES))
-    return tmp_path
+    return workspace_of(tmp_path, FILES, monkeypatch)
 
 
 @pytest.fixture

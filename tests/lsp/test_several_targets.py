@@ -7,11 +7,9 @@ import random
 from pathlib import Path
 
 import pytest
-from edited_files import POLICY, SIZE, VM
-from trees import tree
+from edited_files import POLICY, SIZE, VM, workspace_of
 
 from krm_fn.lsp.session import Session
-from krm_fn.repositories import building
 
 EDITS = int(os.environ.get("LSP_EDITS", "300")) // 20  # each of them builds targets, twice
 LARGE = VM.replace("kind: VirtualMachineInstancetype", "kind: VirtualMachineClusterInstancetype")
@@ -46,10 +44,7 @@ EDITED = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    if building.builder() is None:
-        pytest.skip("neither kustomize nor kubectl is on the PATH")
-    monkeypatch.chdir(tree(tmp_path, FILES))
-    return tmp_path
+    return workspace_of(tmp_path, FILES, monkeypatch)
 
 
 def edited(text: str, rng: random.Random) -> str:
