@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
@@ -14,15 +13,15 @@ from krm_fn.cli.folders import exit_code
 from krm_fn.cli.units import is_one_bundle, of_repository, parts_of
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.repositories import building, sharing
+from krm_fn.repositories import building, loading, sharing
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Options, Unit, judge_problem, of_no_object, read_unit, release_of, repairing
+from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
+from krm_fn.repositories.loading import Options, Unit, named_files, repairing
 from krm_fn.repositories.material import material_of
 from krm_fn.repositories.rendering import strict
-from krm_fn.repositories.running import offers_of_all
 from krm_fn.repositories.settings import Settings
-from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.repositories.types import Discovery
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import passed_over, reported
@@ -125,7 +124,7 @@ def _one(
         timeout=flags["timeout"],
         follow_links=flags["follow_links"],
         unbuilt=False,
-        repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
+        repair=repairing(lost, named_files(paths)),
         reports=True,
         watch=bar.watch,
     )
@@ -158,7 +157,9 @@ def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any], le
 
 def _with_surroundings(read: Sequence[Read], *, verbose: bool) -> list[Read]:
     """The bundles with what those of their cluster offer, and what is only in the cluster, as `check` judges them."""
-    offered = offers_of_all((each.cluster, sharing.offers(each.found.items, each.target, each.found.places)) for each in read)
+    offered = sharing.offered_by_cluster(
+        (each.cluster, sharing.offers(each.found.items, each.target, each.found.places)) for each in read
+    )
     return [_with_offered(each, offered.get(each.cluster), verbose=verbose) for each in read]
 
 
@@ -172,16 +173,12 @@ def _with_offered(read: Read, offered: sharing.Offered | None, *, verbose: bool)
 
 def _read(unit: Unit, how: Options, left_out: list[UnitResult]) -> Iterator[Read]:
     """What a unit consists of; nothing where it can't be built, or where no object in its files can be read."""
-    lost: list[Lost] = []
-    try:
-        found = read_unit(unit, how, lost, [])
-    except NothingFoundError:
+    parsed, settings = loading.read(unit, how), unit.settings
+    if parsed.problem:
+        left_out.append(strict(judge_problem(unit, parsed.problem)))
         return
-    if isinstance(found, Problem):
-        left_out.append(strict(judge_problem(unit, found)))
-        return
-    settings = unit.settings
-    left_out.append(_unread(found, lost, settings))
+    found = parsed.found
+    left_out.append(_unread(found, parsed.lost, settings))
     if not found.items:
         return
     yield Read(

@@ -21,7 +21,8 @@ from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.units import Request, severity_at
 from krm_fn.findings import fingerprints, results
-from krm_fn.repositories.judging import Options, UnitResult
+from krm_fn.repositories.judging import UnitResult
+from krm_fn.repositories.loading import Options
 from krm_fn.rules import registry
 
 if TYPE_CHECKING:

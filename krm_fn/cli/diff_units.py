@@ -12,10 +12,12 @@ from krm_fn.cli import options
 from krm_fn.cli.folders import by_folder
 from krm_fn.config import merged
 from krm_fn.repositories import building
-from krm_fn.repositories.bundles import UnitObjects, read_all
+from krm_fn.repositories.bundles import UnitObjects, objects_of
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Options, Unit, judge_problem
+from krm_fn.repositories.judging import judge_problem
+from krm_fn.repositories.loading import Options, Unit
+from krm_fn.repositories.running import run
 from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
 
@@ -139,7 +141,8 @@ def _read(
     units, around = (_units(each, settings, built=using is not None) for each in found)
     others = [unit for key, unit in around.items() if key not in units]
     how = Options(using=using, timeout=flags["timeout"], follow=flags["follow_links"])
-    read = read_all([*units.values(), *others], how, jobs=flags["jobs"], watch=bar.watch)
+    every = [*units.values(), *others]
+    read = run(every, how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch)
     objects = dict(zip(units, read, strict=False))  # the rest are the others
     about = [judge_problem(Unit(settings=settings(os.path.dirname(each.file))), each) for each in problems]  # noqa: PTH120
     findings = [finding for of_unit in about for finding in of_unit.findings]

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from krm_fn.cli.units import Key, Request
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Before
-    from krm_fn.repositories.judging import Options, UnitResult
+    from krm_fn.repositories.judging import UnitResult
+    from krm_fn.repositories.loading import Options
 
 # The flags that may name a file or a folder.
 FILES = ("configuration", "cache")

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
     from krm_fn.repositories.fixes import Fix, Place
-    from krm_fn.repositories.judging import Options, UnitResult
+    from krm_fn.repositories.judging import UnitResult
+    from krm_fn.repositories.loading import Options
     from krm_fn.sources.files import Stamp
 
 

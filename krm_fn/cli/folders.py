@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import file_name
@@ -13,8 +14,10 @@ from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import building, merging
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Unit, UnitResult, judge_problem
-from krm_fn.repositories.rendering import RenderedUnit, render_all, strict
+from krm_fn.repositories.judging import UnitResult, judge_problem
+from krm_fn.repositories.loading import Unit
+from krm_fn.repositories.rendering import RenderedUnit, render_unit, strict
+from krm_fn.repositories.running import run
 from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
 from krm_fn.sources.places import Places
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.units import Request
     from krm_fn.findings.finding import Finding
     from krm_fn.repositories.clusters import Configs
-    from krm_fn.repositories.judging import Options
+    from krm_fn.repositories.loading import Options
     from krm_fn.repositories.rendering import Write
     from krm_fn.repositories.types import Problem
 
@@ -73,7 +76,14 @@ def render_units(search: Search, how: Options, write: Write, bar: Progress) -> l
     if using is None and (missing := building.missing(found.targets)):
         units, problems = [], [*problems, missing]
     loose = [Unit(settings=settings(folder), files=files) for folder, files in by_folder(found.files)]
-    done = render_all([*units, *loose], how.but(using=using), write, jobs=request.flags["jobs"], watch=bar.watch)
+    done = run(
+        [*units, *loose],
+        how.but(using=using),
+        partial(render_unit, write=write),
+        title="Rendering",
+        jobs=request.flags["jobs"],
+        watch=bar.watch,
+    )
     about = [strict(judge_problem(_unit_of(problem, settings), problem)) for problem in problems]
     about += of_repository(found, search.configs, settings)
     done += [RenderedUnit(result=each) for each in about]

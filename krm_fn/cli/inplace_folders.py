@@ -21,9 +21,8 @@ from krm_fn.findings.results import report
 from krm_fn.repositories import sharing
 from krm_fn.repositories.bases import Bases, own_files
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Unit
+from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.rendering import rendered as rendered_unit
-from krm_fn.repositories.running import offers_of_all
 from krm_fn.repositories.settings import Settings
 from krm_fn.sources import reading
 from krm_fn.sources.files import repository
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.bases import Change
-    from krm_fn.repositories.judging import Options
+    from krm_fn.repositories.loading import Options
     from krm_fn.sources.reading import Sources
 
 # What a user can do about a base of patched VMs.
@@ -80,7 +79,8 @@ def _units(search: Search, files: Iterable[str]) -> list[Unit]:
 
 def _all(units: Sequence[Unit], how: Options, bar: Progress) -> list[tuple[Rendered, Unit]]:
     read = [(unit, found) for unit in units if (found := _read(unit, how))]
-    offered = offers_of_all((unit.settings.cluster, sharing.offers(found.items, "", found.places)) for unit, found in read)
+    offers = ((unit.settings.cluster, sharing.offers(found.items, "", found.places)) for unit, found in read)
+    offered = sharing.offered_by_cluster(offers)
     with bar.at("Rendering"):
         return [(Rendered(found, _outcome(unit, found, offered, how)), unit) for unit, found in read]
 

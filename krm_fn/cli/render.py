@@ -22,8 +22,7 @@ from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories.judging import Options as JudgingOptions
-from krm_fn.repositories.judging import repairing
+from krm_fn.repositories.loading import Options, repairing
 from krm_fn.repositories.rendering import with_variants
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
@@ -96,7 +95,7 @@ def render(
         paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=lambda config: config
     )
     search = Search(request, bar, follow=flags["follow_links"], without=output_dir or "")
-    how = JudgingOptions(timeout=flags["timeout"], follow=flags["follow_links"], ignores=not flags["no_ignores"])
+    how = Options(timeout=flags["timeout"], follow=flags["follow_links"], ignores=not flags["no_ignores"])
     if output_dir is not None:
         return render_repository.to_folder(search, how, bar, output_dir)
     if not search.is_repository:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.folders import Search
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
-    from krm_fn.repositories.judging import Options
+    from krm_fn.repositories.loading import Options
     from krm_fn.repositories.rendering import RenderedUnit, Write
 
 

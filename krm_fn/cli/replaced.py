@@ -10,8 +10,9 @@ from krm_fn.cli import options, units
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.stages import Before
 from krm_fn.repositories import building
-from krm_fn.repositories.bundles import read_all
+from krm_fn.repositories.bundles import objects_of
 from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.running import run
 from krm_fn.repositories.settings import Settings
 from krm_fn.sources.files import read_found
 from krm_fn.sources.reading import NothingFoundError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Key, Request
-    from krm_fn.repositories.judging import Options, Unit
+    from krm_fn.repositories.loading import Options, Unit
 
 KIND = b"ValidatingAdmissionPolicy"
 
@@ -72,7 +73,7 @@ def read(request: Request, how: Options, bar: Progress) -> dict[Key, Before]:
 
 def _of_all(found: list[Unit], request: Request, how: Options, bar: Progress) -> Iterator[tuple[Key, Before]]:
     using = how.but(using=building.builder())
-    objects = read_all(found, using, jobs=request.flags["jobs"], watch=bar.watch)
+    objects = run(found, using, objects_of, title="Reading", jobs=request.flags["jobs"], watch=bar.watch)
     for unit, each in zip(found, objects, strict=True):
         items = [*each.items, *each.taken]
         yield units.key_of(unit), Before(items=items, config=unit.settings.config, is_whole=each.is_whole)

@@ -27,7 +27,7 @@ from krm_fn.cli.units import Request
 from krm_fn.reporting.describing import Part, describe
 from krm_fn.reporting.input import Change as Changed
 from krm_fn.reporting.input import Report, Unit
-from krm_fn.repositories.judging import Options
+from krm_fn.repositories.loading import Options
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
@@ -13,7 +12,8 @@ from krm_fn.repositories import building, charts, clusters
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, of_no_object, release_of, repairing
+from krm_fn.repositories.judging import UnitResult, judge_problem, judge_sources, of_no_object, release_of
+from krm_fn.repositories.loading import Parsed, Unit, named_files, repairing
 from krm_fn.repositories.running import judge_all
 from krm_fn.repositories.settings import Settings, files_by_settings
 from krm_fn.repositories.types import Discovery, Problem
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Before
-    from krm_fn.repositories.judging import Options
+    from krm_fn.repositories.loading import Options
     from krm_fn.repositories.types import Target
     from krm_fn.sources.salvage import Lost
 
@@ -131,7 +131,7 @@ def of_one_bundle(
         build_flags=request.flags["build_flags"],
         follow_links=how.follow,
         unbuilt=False,
-        repair=repairing(lost, frozenset(Path(path).as_posix() for path in paths)),
+        repair=repairing(lost, named_files(paths)),
         reports=True,
         watch=bar.watch,
     )
@@ -140,7 +140,7 @@ def of_one_bundle(
     file = options.config_file_of(found, request.config_file, request.flags, near)
     settings = TargetSettings(config=request.checking(config), file=file)
     with bar.at("Checking"):
-        result = judge_sources(found, lost, settings, how, before=request.before.get(ONE))
+        result = judge_sources(Parsed(found=found, lost=tuple(lost)), settings, how, before=request.before.get(ONE))
     if request.flags["verbose"]:
         for text in result.notes:
             options.note(text)

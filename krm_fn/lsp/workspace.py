@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base.errors import RenderError
 from krm_fn.base.keeping import Keeper
@@ -18,13 +18,14 @@ from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.fixes import agreed
-from krm_fn.repositories.judging import Options, Unit, UnitResult, built_of, judge, judge_problem, read_unit, release_of
+from krm_fn.repositories.judging import UnitResult, judge, judge_problem, release_of
+from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
 from krm_fn.repositories.material import material_of
 from krm_fn.repositories.pools import tidied
-from krm_fn.repositories.running import is_offered, offers_of, used_by_others, without_used
+from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.settings import Settings, files_by_settings
-from krm_fn.repositories.sharing import Taken, taken_by
-from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers
+from krm_fn.repositories.types import Discovery
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
 from krm_fn.sources.salvage import salvage
@@ -39,11 +40,17 @@ if TYPE_CHECKING:
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.material import Material
-    from krm_fn.repositories.sharing import Offered
     from krm_fn.sources.reading import Sources
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
+
+
+class Read(NamedTuple):
+    """A unit as it was read, and what it offers others."""
+
+    parsed: Parsed
+    offers: tuple[Offer, ...]
 
 
 class Workspace:
@@ -61,13 +68,14 @@ class Workspace:
         self._found = Discovery()
         self._configs = Configs((os.curdir,))
         self._settings = Settings(self._configs, checking)
-        self._options = Options(listed=False, fixing=True, proposing=True, kept=True, builds=None if afresh else Builds())
+        self._options = Options(listed=False, fixing=True, proposing=True, builds=None if afresh else Builds())
         self._before = None if afresh else Builds()  # of older texts
         self._units: list[Unit] = []
         self._due: set[int] = set()  # the numbers of the units that are to be judged
-        self._first: dict[int, UnitResult] = {}  # each unit by itself
-        self._second: dict[int, tuple[UnitResult, Taken, UnitResult]] = {}  # by itself, what it takes of others, and with that
-        self._taken: dict[int, Taken] = {}  # what the units take of others in the last judgement
+        self._loaded: dict[int, Read] = {}  # each unit as it was read last
+        self._judged: dict[
+            int, tuple[Read, Taken, UnitResult]
+        ] = {}  # what was read, what it takes of others, and the judgement
         self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
         self._others: list[UnitResult] = []  # of what can't be built
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
@@ -100,7 +108,7 @@ class Workspace:
         options = self._options.but(builds=self._before)
 
         def build(unit: Unit) -> None:
-            texts = texts_of(unit_files(unit))
+            texts = texts_of(unit.inputs)
             if texts is not None:
                 _build(unit, options, texts)
 
@@ -116,9 +124,9 @@ class Workspace:
         if self.error and not self._units:
             return
         # a whole workspace can be large: nothing is kept of its documents
-        with self._reading(), self._keeping if self._first else nullcontext():
+        with self._reading(), self._keeping if self._loaded else nullcontext():
             try:
-                self._first.update((number, judge(self._units[number], self._options)) for number in sorted(self._due))
+                self._loaded.update((number, self._load(self._units[number])) for number in sorted(self._due))
                 self._complete()
                 self._due.clear()
                 self.error = None
@@ -132,7 +140,7 @@ class Workspace:
 
     def _search(self) -> None:
         """Find the targets again: all of them are to be judged."""
-        self._units, self._first, self._second, self.error = [], {}, {}, None
+        self._units, self._loaded, self._judged, self.error = [], {}, {}, None
         with self._reading():
             try:
                 self._configs = Configs((os.curdir,))
@@ -180,7 +188,7 @@ class Workspace:
         number = self._number(file)
         if number is None:
             return None
-        unit, taken = self._units[number], self._taken.get(number, Taken())
+        unit, taken = self._units[number], self._judged[number][1] if number in self._judged else NOTHING
         with self._reading():
             found = self._read(unit, self._options)
         return material_of(found, unit.settings, taken.surroundings(unit.settings.external), unit.target) if found else None
@@ -195,7 +203,7 @@ class Workspace:
     def inputs(self, file: str) -> tuple[str, ...]:
         """The files of the first unit that uses a file."""
         unit = self._unit(file)
-        return unit_files(unit) if unit else ()
+        return unit.inputs if unit else ()
 
     def text(self, file: str) -> str:
         """The text of a file, unsaved or not; "" if it can't be read."""
@@ -225,12 +233,16 @@ class Workspace:
     def _number(self, file: str) -> int | None:
         return next((number for number, unit in enumerate(self._units) if uses(unit, file)), None)
 
+    def _load(self, unit: Unit) -> Read:
+        found = read(unit, self._options)
+        return Read(found, offers(found.found.items, unit.called, found.found.places))
+
     def _read(self, unit: Unit, options: Options) -> Sources | None:
         try:
-            found = read_unit(unit, options, [], [])
+            found = read(unit, options)
         except RenderError:
             return None
-        return None if isinstance(found, Problem) else found
+        return found.found if found.found.sources else None
 
     def outline(self, file: str) -> Outline:
         """The outline of a file, with its unsaved text."""
@@ -262,30 +274,20 @@ class Workspace:
         ]
 
     def _complete(self) -> None:
-        """Judge again what lacks objects that other units of its cluster have."""
-        first = [self._first[number] for number in range(len(self._units))]
-        offered, self._taken = offers_of(self._units, first), {}
-        found = [self._with_others(number, offered.get(unit.settings.cluster)) for number, unit in enumerate(self._units)]
+        """Judge what has changed, or takes something else of others in its cluster than before."""
+        clusters = [unit.settings.cluster for unit in self._units]
+        loaded = [self._loaded[number] for number in range(len(self._units))]
+        offered = offered_by_cluster(zip(clusters, (each.offers for each in loaded), strict=True))
+        found = []
+        for number, (unit, each) in enumerate(zip(self._units, loaded, strict=True)):
+            taken, known = taken_of(unit, each.parsed, offered), self._judged.get(number)
+            if not (known and self._options.builds and known[0] is each and known[1] == taken):
+                known = self._judged[number] = each, taken, judge(unit, each.parsed, taken, self._options)
+            found.append(known[2])
         used = used_by_others(self._units, found)
         self._results = [
             (unit, without_used(result, used[unit.settings.cluster])) for unit, result in zip(self._units, found, strict=True)
         ]
-
-    def _with_others(self, number: int, offered: Offered | None) -> UnitResult:
-        """A unit with what others offer: as before, where neither it nor what it takes of them has changed."""
-        first, known = self._first[number], self._second.get(number)
-        if offered is None or not is_offered(first, offered):
-            return first
-        if known and known[0] is first and known[2].reach:
-            self._taken[number] = taken_by(known[2].reach, offered)
-            if known[1] == self._taken[number]:
-                return known[2]
-        result = judge(self._units[number], self._options, offered)
-        if result.reach:
-            self._taken[number] = taken_by(result.reach, offered)
-            if self._options.builds:
-                self._second[number] = first, self._taken[number], result
-        return result
 
     def _outlined(self, file: str) -> tuple[Outline, list[Occurrence]]:
         text = self.texts.get(file)
@@ -322,12 +324,7 @@ def _build(unit: Unit, options: Options, texts: Mapping[str, bytes]) -> None:
 
 def uses(unit: Unit, file: str) -> bool:
     """True if a unit is made of a file."""
-    return file in unit_files(unit)
-
-
-def unit_files(unit: Unit) -> tuple[str, ...]:
-    """The files that a unit is made of."""
-    return unit.target.inputs if unit.target else unit.files
+    return file in unit.inputs
 
 
 def checking(config: Config) -> Config:

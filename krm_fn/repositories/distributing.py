@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.repositories.judging import Options, Unit, UnitResult
+    from krm_fn.repositories.loading import Options, Piece
     from krm_fn.repositories.sharing import Offered
 
-    Numbered = tuple[int, Unit]
-    Part = list[tuple[Numbered, Parcel | None]]
+    Part = list[tuple[Piece, Parcel | None]]
+    Here = Callable[[Sequence[Piece], int], Iterator[Any]]
 
 PATIENCE = 20.0  # seconds for the scheduler to answer
 FIRST = 20.0  # seconds for a first worker to be there
@@ -112,28 +112,33 @@ class Workers:
 
     def mapped(
         self,
-        work: Callable[[Numbered], UnitResult],
-        pieces: Sequence[Numbered],
+        work: Callable[..., Any],
+        pieces: Sequence[Piece],
+        given: tuple[Any, ...],
         *,
-        options: Options,
         jobs: int,
-        named: Callable[[Numbered], str],
-        start: pools.Start,
-        offered: Mapping[str, Offered] | None,
-    ) -> Iterator[UnitResult]:
-        """What comes of each unit, in order. `work` does here what no worker does. For the rest, see `pools.mapped`."""
-        here = _Here(work, named, start, (offered or {},))
+        named: Callable[[Piece], str],
+    ) -> Iterator[Any]:
+        """What the work gives for each unit, in order. What no worker does is done here. For the rest, see `pools.mapped`.
+
+        `given` are the options of the run, and what the units of each cluster offer, where that is known.
+        """
+
+        def here(rest: Sequence[Piece], jobs: int) -> Iterator[Any]:
+            return pools.mapped(work, rest, jobs, named=named, given=given)
+
+        options, *offered = given
         with pools.tidied():
-            parts = _parts(pieces, self._chunk(len(pieces)), options, offered)
-            under_way: deque[tuple[list[Numbered], Sent]] = deque()
+            parts = _parts(pieces, self._chunk(len(pieces)), *offered)
+            under_way: deque[tuple[list[Piece], Sent]] = deque()
             done = 0
             while self._client:
                 while len(under_way) < self._room() and (part := next(parts, None)):
-                    under_way.append(([piece for piece, _ in part], self._sent(part, options)))
+                    under_way.append(([piece for piece, _ in part], self._sent(part, work, options)))
                 if not under_way:
                     return
                 units, sent = under_way.popleft()
-                yield from self._received(units, sent, options, here)
+                yield from self._received(units, sent, here)
                 done += len(units)
         self.missed += len(pieces) - done
         yield from here(pieces[done:], jobs)
@@ -168,28 +173,25 @@ class Workers:
         room = self._room()
         return min(MANY, max(FEW, count // room), max(1, count * AHEAD // room))
 
-    def _sent(self, part: Part, options: Options) -> Sent:
+    def _sent(self, part: Part, work: Callable[..., Any], options: Options) -> Sent:
         """The shipment of a part, under way."""
-        parcels = {piece[0]: each for piece, each in part if each}
+        parcels = {piece.number: each for piece, each in part if each}
         if parcels:
-            data = packed(Shipment(os.getcwd(), tuple(parcels.values()), options.but(using=None, spool="")))  # noqa: PTH109
+            data = packed(Shipment(os.getcwd(), tuple(parcels.values()), work, options.but(using=None)))  # noqa: PTH109
             with suppress(Exception):
                 return Sent(tuple(parcels), self._client.submit(judged, data, identity(), pure=False, retries=RETRIES))
         return Sent()
 
-    def _received(self, units: Sequence[Numbered], sent: Sent, options: Options, here: _Here) -> Iterator[UnitResult]:
+    def _received(self, units: Sequence[Piece], sent: Sent, here: Here) -> Iterator[Any]:
         """What comes of the units of a part, in order."""
         answers = dict(zip(sent.numbers, self._answer(sent.future), strict=False))
         for piece in units:
-            answer = answers.pop(piece[0], None)
+            answer = answers.pop(piece.number, None)
             if answer is None:
                 self.missed += 1
                 yield from here([piece], 1)
-                continue
-            if answer.built:
-                with open(spool_of(options, piece), "wb") as out:  # noqa: PTH123
-                    out.write(answer.built)
-            yield answer.result
+            else:
+                yield answer
 
     def _answer(self, future: Any) -> list[Any]:
         """What comes of a shipment; nothing where that fails for good."""
@@ -219,33 +221,12 @@ class Workers:
         self.close()
 
 
-class _Here:
-    """The work, done on this machine."""
-
-    def __init__(
-        self,
-        work: Callable[[Numbered], UnitResult],
-        named: Callable[[Numbered], str],
-        start: pools.Start,
-        given: tuple[Any, ...],
-    ) -> None:
-        self._work, self._named, self._start, self._given = work, named, start, given
-
-    def __call__(self, pieces: Sequence[Numbered], jobs: int) -> Iterator[UnitResult]:
-        return pools.mapped(self._work, pieces, jobs, named=self._named, start=self._start, given=self._given)
-
-
-def spool_of(options: Options, piece: Numbered) -> str:
-    """The file in which what was built of a unit waits."""
-    return os.path.join(options.spool, str(piece[0]))  # noqa: PTH118
-
-
-def _parts(pieces: Sequence[Numbered], chunk: int, options: Options, offered: Mapping[str, Offered] | None) -> Iterator[Part]:
-    """The units with what judging them needs, as many together as make one shipment."""
+def _parts(pieces: Sequence[Piece], chunk: int, offered: Mapping[str, Offered] | None = None) -> Iterator[Part]:
+    """The units with what working on them needs, as many together as make one shipment."""
     part: Part = []
     size = 0
     for piece in pieces:
-        each = parcel(piece[1], spool_of(options, piece), offered)
+        each = parcel(piece, offered)
         part.append((piece, each))
         size += each.size if each else 0
         if len(part) >= chunk or size >= LARGE:

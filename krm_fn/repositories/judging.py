@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,36 +14,31 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing, wants
+from krm_fn.repositories import charts, embedded, fixes, problems, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.material import Material
+from krm_fn.repositories.sharing import NOTHING
 from krm_fn.repositories.templated import templated
-from krm_fn.repositories.traces import read_built
-from krm_fn.repositories.types import Problem
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
-from krm_fn.sources import reading, unbuilt
-from krm_fn.sources.builds import TIMEOUT
+from krm_fn.sources import unbuilt
 from krm_fn.sources.places import Places
-from krm_fn.sources.reading import NothingFoundError, Sources
-from krm_fn.sources.salvage import Doubts, passed_over, reported, salvage
+from krm_fn.sources.salvage import Doubts, passed_over, reported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any, Self
 
     from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object, Ref
+    from krm_fn.base.objects import Ref
     from krm_fn.findings.finding import Finding, Suppressed
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.repositories.building import Builder, Built
-    from krm_fn.repositories.builds import Builds
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.sharing import Offer, Offered, Reach
-    from krm_fn.repositories.types import Target
-    from krm_fn.rules.facts.bundles import Surroundings
+    from krm_fn.repositories.loading import Options, Parsed, Unit
+    from krm_fn.repositories.sharing import Taken
+    from krm_fn.repositories.types import Problem, Target
+    from krm_fn.sources.reading import Sources
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"
@@ -60,58 +53,15 @@ class Subject(Value):
     inside: tuple[str | int, ...] = ()
 
 
-class Unit(Value):
-    """What is judged as one bundle: a target, or files that no kustomization uses; `name` is "" for these.
-
-    `kustomized` are the folders with kustomizations. `before` is what the unit was at an earlier commit, for policies.
-    """
-
-    settings: TargetSettings
-    name: str = ""
-    target: Target | None = None
-    files: tuple[str, ...] = ()
-    kustomized: frozenset[str] = frozenset()
-    before: Before | None = None
-
-
-class Options(Value):
-    """How all units of a run are read and judged.
-
-    `using` is the program that builds kustomizations, None where there is none. `builds` has what was built before, None where
-    nothing is kept. `quoted`: the lines of findings are wanted.
-    `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
-    that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
-    `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces itself.
-    `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives.
-    """
-
-    using: Builder | None = None
-    builds: Builds | None = None
-    timeout: float = TIMEOUT
-    follow: bool = False
-    ignores: bool = True
-    definitions: bool = True
-    schemas: tuple[Object, ...] = ()
-    quoted: bool = False
-    listed: bool = True
-    kept: bool = False
-    spool: str = ""
-    fixing: bool = False
-    proposing: bool = False
-    unchanged: bool = False
-    describing: Callable[[Material], Any] | None = None
-
-
 class UnitResult(Value):
     """What came of one unit, in little memory.
 
     `findings` are those that count, `suppressed` those that an annotation silences, `off` the numbers of those of rules that
     the config turns off. `objects` is the number of objects, `subjects` are these where they are wanted. `lines` are the lines
-    of files that findings name, as far as they may be shown. `offers` are the objects that other units may use, `wants` are
-    names of objects that this one lacks. `external` are objects outside of git that it uses, `notes` what was left alone.
-    `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them.
-    `built` is False where a target can't be built. `reach` is there where it was judged with what others offer, for a cache.
-    `fixing` is what can be fixed, where that is wanted, and `described` what else was wanted. `cluster` is the config's.
+    of files that findings name, as far as they may be shown. `wants` are names of objects that this one lacks. `external` are
+    objects outside of git that it uses, `notes` what was left alone. `severity` is that of the config, `items` is the number of
+    items, `vms` that of VMs among them. `built` is False where a target can't be built. `fixing` is what can be fixed, where
+    that is wanted, and `described` what else was wanted. `cluster` is the config's.
     """
 
     release: Release
@@ -123,7 +73,6 @@ class UnitResult(Value):
     subjects: tuple[Subject, ...] = ()
     files: tuple[str, ...] = ()
     lines: dict[tuple[str, int], str] = {}  # noqa: RUF012
-    offers: tuple[Offer, ...] = ()
     external: tuple[Ref, ...] = ()
     notes: tuple[str, ...] = ()
     severity: dict[str, str] = {}  # noqa: RUF012
@@ -132,7 +81,6 @@ class UnitResult(Value):
     vms: int = 0
     wants: frozenset[str] = frozenset()
     built: bool = True
-    reach: Reach | None = None
     fixing: Fixing | None = None
     described: Any = None
     cluster: str = ""
@@ -150,91 +98,19 @@ class UnitResult(Value):
         return finding.but(item=item, targets=(self.name,) if self.name else ())
 
 
-def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitResult:
-    """What comes of a unit; `offered` is what the units of its cluster offer one another, where that is known."""
-    lost: list[Lost] = []
-    notes: list[str] = []
-    try:
-        found = read_unit(unit, options, lost, notes)
-    except NothingFoundError:
-        return of_no_object((), unit.settings).but(name=unit.name, notes=tuple(notes))
-    if isinstance(found, Problem):
-        unbuilt = judge_problem(unit, found)
-        return unbuilt.but(fixing=Fixing(reads=unit.target.inputs)) if options.fixing and unit.target else unbuilt
-    reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
-    taken = sharing.taken_by(reach, offered) if offered and reach else None
-    surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
-    result = judge_sources(found, lost, unit.settings, options, surroundings, target=unit.target, before=unit.before)
-    if unit.target and result.wants and options.spool and offered is None and not lost:
-        spooled(found, options.spool)
-    offers = sharing.offers(found.items, unit.name, found.places)
-    notes += taken.notes if taken else ()
-    result = result.but(name=unit.name, cluster=unit.settings.cluster, offers=offers, notes=(*notes, *result.notes))
-    return result.but(reach=reach) if options.kept else result
+def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitResult:
+    """What comes of a unit; `taken` is what it takes of the others of its cluster.
 
-
-def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) -> Sources | Problem:
-    """What a unit consists of; documents that can't be read go into `lost`."""
-    if unit.target is None:
-        return reading.read(
-            (),
-            found=unit.files,
-            kustomized=unit.kustomized,
-            unbuilt=False,
-            follow=options.follow,
-            note=notes.append,
-            repair=repairing(lost, frozenset()),
-            reports=True,
-        )
-    if unit.target.is_chart:
-        return _read_chart(unit.target, options, lost)
-    if options.spool and os.path.exists(options.spool):  # noqa: PTH110
-        return _unspooled(unit.target, options.spool)
-    built = built_of(unit.target, unit.settings.build_flags, options)
-    return built if isinstance(built, Problem) else read_built(unit.target, built)
-
-
-def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
-    """What kustomize makes of a target, or why it makes nothing."""
-    if options.using is None:
-        return Problem(file=target.file, reason="program")
-    build = options.builds.build if options.builds else building.build
-    return build(target, options.using, flags=flags, timeout=options.timeout)
-
-
-def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | Problem:
-    if options.spool and os.path.exists(options.spool):  # noqa: PTH110
-        return _unspooled(chart, options.spool)
-    built = charts.build(chart, options.timeout)
-    return built if isinstance(built, Problem) else charts.read_built(chart, built, lost)
-
-
-def spooled(found: Sources, spool: str) -> None:
-    """Keep what was built of a target for the second time that it is judged. A process that dies leaves no half of it."""
-    source = found.sources[0]
-    with open(spool + ".new", "wb") as out:  # noqa: PTH123
-        out.write(json.dumps(source.origins).encode() + b"\n" + source.data)
-    os.replace(spool + ".new", spool)  # noqa: PTH105
-
-
-def _unspooled(target: Target, spool: str) -> Sources:
-    with open(spool, "rb") as kept:  # noqa: PTH123
-        origins, _, data = kept.read().partition(b"\n")
-    return reading.of_build(data, target.folder, json.loads(origins))
-
-
-def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str], bytes]:
-    """What makes a text readable by emptying documents; it notes them in `lost`.
-
-    A document in a folder that has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
+    Raises: InputError for a document that can't be read where the config silences that.
     """
-
-    def repair(data: bytes, file: str) -> bytes:
-        data, found = salvage(data, file)
-        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
-        return data
-
-    return repair
+    if parsed.problem:
+        unbuilt = judge_problem(unit, parsed.problem)
+        return unbuilt.but(fixing=Fixing(reads=unit.target.inputs)) if options.fixing and unit.target else unbuilt
+    if not (parsed.found.sources or parsed.lost):
+        return of_no_object((), unit.settings).but(name=unit.name, notes=parsed.notes)
+    result = judge_sources(parsed, unit.settings, options, taken, target=unit.target, before=unit.before)
+    notes = (*parsed.notes, *taken.notes, *result.notes)
+    return result.but(name=unit.name, cluster=unit.settings.cluster, notes=notes)
 
 
 def judge_problem(unit: Unit, problem: Problem) -> UnitResult:
@@ -261,17 +137,17 @@ def release_of(config: Config) -> Release:
 
 
 def judge_sources(
-    found: Sources,
-    lost: list[Lost],
+    parsed: Parsed,
     settings: TargetSettings,
     options: Options,
-    surroundings: Surroundings = NO_SURROUNDINGS,
+    taken: Taken = NOTHING,
     *,
     target: Target | None = None,
     before: Before | None = None,
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
-    config = settings.config
+    config, found, lost = settings.config, parsed.found, parsed.lost
+    surroundings = taken.surroundings(settings.external)
     judging = Judging(
         ignores=options.ignores,
         definitions=options.definitions,
@@ -308,7 +184,7 @@ def judge_sources(
     return result
 
 
-def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: list[Lost], places: Places) -> UnitResult:
+def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: Sequence[Lost], places: Places) -> UnitResult:
     of_input = reported(lost, config.severity, outcome.release)
     of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]

@@ -22,7 +22,7 @@ from krm_fn.sources.files import repository
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.repositories.judging import Options, Unit
+    from krm_fn.repositories.loading import Options, Unit
     from krm_fn.repositories.sharing import Taken
 
 
@@ -40,7 +40,7 @@ class Keys:
         """The key of a unit, None where one of its files can't be read, or where users' rules judge it."""
         if unit.settings.config.rule_packages:
             return None  # nobody knows what the code of the rules reads
-        files = unit.target.inputs if unit.target else unit.files
+        files = unit.inputs
         digests = [self._file(file) for file in files]
         if None in digests:
             return None
@@ -50,8 +50,7 @@ class Keys:
 
     def is_current(self, unit: Unit) -> bool:
         """True where no file of a unit was written since its key was made."""
-        files = unit.target.inputs if unit.target else unit.files
-        return all(self._states.get(file) == _state(file) for file in files)
+        return all(self._states.get(file) == _state(file) for file in unit.inputs)
 
     def _of_settings(self, unit: Unit) -> str:
         number = id(unit.settings)  # the units keep their settings
@@ -69,11 +68,6 @@ class Keys:
 def second(first: bytes, taken: Taken) -> bytes:
     """The key of a unit that takes something of others; `first` is the one that it has by itself."""
     return digest(first, stored.dumps(taken))
-
-
-def reach(first: bytes) -> bytes:
-    """The key of what a unit may take of others."""
-    return digest(first, "reach")
 
 
 def subjects(key: bytes) -> bytes:
@@ -95,7 +89,7 @@ def _of_run(options: Options) -> str:
     built_by = (using.words if using else (), building.version(using) if using else "", _program("helm"))
     environment = tuple((name, os.environ.get(name)) for name in building.KEPT)
     root = os.path.relpath(repository(os.curdir))
-    return stored.dumps((_this_program(), built_by, environment, root, options.but(using=None, spool="", timeout=0)))
+    return stored.dumps((_this_program(), built_by, environment, root, options.but(using=None, timeout=0)))
 
 
 def _program(name: str) -> tuple[str, tuple[int, ...]]:

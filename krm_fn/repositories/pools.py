@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    Start = Callable[..., None]
-
 SELDOM = (50_000, 10, 10)  # after how many new objects cycles are looked for, as `gc.set_threshold` takes it
 CHUNK = 8  # pieces of work that a process takes at once, where there are many
+# What a process of a pool was given to work with; it is set once, when the process starts.
+_given: tuple[Any, ...] = ()
 
 
 def cores() -> int:
@@ -29,30 +29,28 @@ def cores() -> int:
 
 
 def mapped(
-    work: Callable[[Any], Any],
+    work: Callable[..., Any],
     pieces: Sequence[Any],
     jobs: int,
     *,
     named: Callable[[Any], str],
-    start: Start,
     given: tuple[Any, ...] = (),
 ) -> Iterator[Any]:
-    """What the work gives for each piece, in order. Each process begins with `start`, which gets what is `given`.
+    """What the work gives for each piece and what is `given` to each process, in order.
 
     After a process died, all that is not done is begun again with smaller parts, at last piece by piece.
     Raises: InputError that names a piece whose process dies each time, and what the work raises.
     """
     jobs = min(jobs, len(pieces))
     if jobs <= 1:
-        start(*given)
         with tidied():
-            yield from map(work, pieces)
+            yield from (work(piece, *given) for piece in pieces)
         return
     rest, chunk = pieces, max(1, min(CHUNK, len(pieces) // (4 * jobs)))
     while rest:
         done = 0
         try:
-            for found in _shared(work, rest, jobs, chunk, (start, given)):
+            for found in _shared(work, rest, jobs, chunk, given):
                 yield found
                 done += 1
         except BrokenProcessPool:
@@ -63,11 +61,9 @@ def mapped(
         rest = rest[done:]
 
 
-def _shared(
-    work: Callable[[Any], Any], pieces: Sequence[Any], jobs: int, chunk: int, begun: tuple[Start, tuple[Any, ...]]
-) -> Iterator[Any]:
+def _shared(work: Callable[..., Any], pieces: Sequence[Any], jobs: int, chunk: int, given: tuple[Any, ...]) -> Iterator[Any]:
     parts = [pieces[at : at + chunk] for at in range(0, len(pieces), chunk)]
-    with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=begun) as pool:
+    with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=(given,)) as pool:
         # `pool.map` would cancel what waits while a dead process makes all of that fail, which breaks the pool
         waiting = [pool.submit(_each, work, part) for part in parts][::-1]
         try:
@@ -80,16 +76,17 @@ def _shared(
             raise
 
 
-def _each(work: Callable[[Any], Any], pieces: Sequence[Any]) -> list[Any]:
-    return [work(piece) for piece in pieces]
+def _each(work: Callable[..., Any], pieces: Sequence[Any]) -> list[Any]:
+    return [work(piece, *_given) for piece in pieces]
 
 
-def _begin(start: Start, given: tuple[Any, ...]) -> None:
+def _begin(given: tuple[Any, ...]) -> None:
     """What each process does first: see to it that it does not outlive the one that started it, which may be killed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(*SELDOM)
     gc.enable()
-    start(*given)
+    global _given  # noqa: PLW0603  a pool starts its processes with it
+    _given = given
 
 
 @contextmanager

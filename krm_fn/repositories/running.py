@@ -1,40 +1,45 @@
-"""All units of a run, judged by several processes. What comes of them does not depend on their number.
+"""All units of a run, loaded and worked on by several processes. What comes of them does not depend on their number.
 
-Each unit is judged by itself first. A unit that lacks what other units of its cluster have is then judged again, with what they
-offer. Until then what was built of it waits in a scratch folder.
+Each unit is loaded once. When all are there, each is worked on once, with what the others of its cluster offer.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from krm_fn.base import programs
-from krm_fn.repositories import keys, sharing
+from krm_fn.repositories import keys, loading, sharing
 from krm_fn.repositories.judging import UnitResult, judge
 from krm_fn.repositories.keys import Keys
+from krm_fn.repositories.loading import Loaded, Piece
 from krm_fn.repositories.pools import mapped
-from krm_fn.repositories.sharing import Offered, Reach
+from krm_fn.repositories.sharing import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.findings.finding import Finding
     from krm_fn.repositories.cache import Cache
     from krm_fn.repositories.distributing import Workers
-    from krm_fn.repositories.judging import Options, Unit
-    from krm_fn.repositories.sharing import Offer
+    from krm_fn.repositories.loading import Options, Parsed, Unit
+    from krm_fn.repositories.sharing import Offer, Offered, Taken
     from krm_fn.sources.reading import Watch
 
-    Numbered = tuple[int, Unit]
+    Work = Callable[[Unit, Parsed, Taken, Options], Any]
 
 FILES = "the files that no kustomization uses"
-# What the units of each cluster offer, in a process that judges again; it does not change.
-_offered: Mapping[str, Offered] = {}
+
+
+def run(units: Sequence[Unit], options: Options, work: Work, *, title: str, jobs: int, watch: Watch) -> list[Any]:
+    """What the work gives for each unit, in order. It is a function of a module, which other processes find there.
+
+    `title` says what is done, for those who watch.
+    Raises: what the work raises for the first unit; InputError for a unit whose process dies.
+    """
+    return list(_Run(units, options, work, jobs).all(watch, title))
 
 
 def judge_all(
@@ -46,130 +51,166 @@ def judge_all(
     cache: Cache | None = None,
     workers: Workers | None = None,
 ) -> list[UnitResult]:
-    """What comes of each unit, in order; what the cache has is not done again, and it gets the rest.
+    """What `judge` gives for each unit, in order; what the cache has is not done again, and it gets the rest.
 
-    `workers` are other machines that judge, None where there are none.
-
-    Raises: what `judge` raises for the first unit that it raises for; InputError for a unit whose process dies.
+    `workers` are other machines that load and judge, None where there are none.
+    Raises: as `run`.
     """
-    with programs.scratch() as scratch, closing(cache) if cache else nullcontext():
-        run = _Run(units, options.but(spool=scratch), jobs, cache, workers)
-        found = list(watch("Judging", run.first(), len(units)))
-        offered = offers_of(units, found)
-        again = [number for number, unit in enumerate(units) if is_offered(found[number], offered.get(unit.settings.cluster))]
-        for number, result in zip(again, watch("Judging", run.second(again, offered), len(again)), strict=True):
-            found[number] = result
+    with closing(cache) if cache else nullcontext():
+        found = list(_Judged(units, options, jobs, cache, workers).all(watch, "Judging"))
     used = used_by_others(units, found)
-    return [without_used(result, used[unit.settings.cluster]).but(offers=()) for unit, result in zip(units, found, strict=True)]
+    return [without_used(result, used[unit.settings.cluster]) for unit, result in zip(units, found, strict=True)]
 
 
 class _Run:
-    """The units of a run, what judges them, and what the cache has of them."""
+    """The units of a run, and what works on them."""
+
+    def __init__(self, units: Sequence[Unit], options: Options, work: Work, jobs: int) -> None:
+        self._units, self._options, self._work, self._jobs = units, options, work, jobs
+
+    def all(self, watch: Watch, title: str) -> Iterator[Any]:
+        """What comes of each unit, in order."""
+        count = len(self._units)
+        if count == 1:  # nobody offers it anything
+            yield from watch(title, self.alone(self._units[0]), count)
+            return
+        loaded = list(watch("Loading", self.loaded(), count))
+        clusters = (unit.settings.cluster for unit in self._units)
+        offered = sharing.offered_by_cluster(zip(clusters, (each.offers for each in loaded), strict=True))
+        yield from watch(title, self.worked(loaded, offered), count)
+
+    def alone(self, unit: Unit) -> Iterator[Any]:
+        """What comes of the only unit."""
+        yield self._work(unit, loading.read(unit, self._options), NOTHING, self._options)
+
+    def loaded(self) -> Iterator[Loaded]:
+        """Each unit, loaded."""
+        return self._done(_loaded, list(map(Piece, range(len(self._units)), self._units)), self._options)
+
+    def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[Any]:
+        """What comes of each unit."""
+        pieces = [Piece(number, unit, loaded[number].texts) for number, unit in enumerate(self._units)]
+        return self._done(partial(_worked, work=self._work), pieces, self._options, offered)
+
+    def _done(self, work: Callable[..., Any], pieces: Sequence[Piece], *given: Any) -> Iterator[Any]:
+        return mapped(work, pieces, self._jobs, named=name, given=given)
+
+
+class _Judged(_Run):
+    """The units of a run, judged: with what a cache has of them, and by workers on other machines."""
 
     def __init__(
         self, units: Sequence[Unit], options: Options, jobs: int, cache: Cache | None, workers: Workers | None
     ) -> None:
-        self._units, self._jobs, self._cache, self._is_listed = units, jobs, cache, options.listed
-        self._workers = workers
+        self._cache, self._workers, self._is_listed = cache, workers, options.listed
         if cache and cache.is_on:  # a later run may want another format
-            options = options.but(listed=True, quoted=True, kept=True)
-        self._options = options
-        self._keys = Keys(options) if options.kept else None
+            options = options.but(listed=True, quoted=True)
+        super().__init__(units, options, judge, jobs)
+        self._keys = Keys(options) if cache and cache.is_on else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in units]
 
-    def first(self) -> Iterator[UnitResult]:
-        """Each unit, judged by itself."""
-        known = {number: result for number, key in enumerate(self._key) if (result := self._result(key))}
-        return self._all(range(len(self._units)), known, _result, self._keep_first)
+    def alone(self, unit: Unit) -> Iterator[UnitResult]:
+        second = keys.second(key, NOTHING) if (key := self._key[0]) else b""
+        result = self._result(second)
+        if result is None:
+            result = next(super().alone(unit))
+            self._keep(0, second, result)
+        yield self._shown(result)
 
-    def second(self, numbers: Sequence[int], offered: Mapping[str, Offered]) -> Iterator[UnitResult]:
-        """Some units, judged with what others offer."""
-        known = {}
-        for number in numbers:
-            reach = self._kept(self._reach_key(number))
-            if isinstance(reach, Reach) and (result := self._result(self._second_key(number, reach, offered))):
-                known[number] = result
-        return self._all(numbers, known, _second_result, partial(self._keep_second, offered=offered), offered)
-
-    def _all(
-        self,
-        numbers: Iterable[int],
-        known: Mapping[int, UnitResult],
-        work: Callable[..., UnitResult],
-        keep: Callable[[int, UnitResult], None],
-        offered: Mapping[str, Offered] | None = None,
-    ) -> Iterator[UnitResult]:
-        """What is known of units, and what the work gives for the others, in order."""
-        new = [(number, self._units[number]) for number in numbers if number not in known]
-        done = self._done(partial(work, options=self._options), new, offered)
-        for number in numbers:
-            if number in known:
-                yield known[number]
-                continue
-            result = _small(next(done))
-            keep(number, result)
-            yield result.but(reach=None) if self._is_listed else result.but(reach=None, subjects=())
+    def loaded(self) -> Iterator[Loaded]:
+        known = {number: each for number, key in enumerate(self._key) if (each := self._kept_load(key))}
+        new = [Piece(number, unit) for number, unit in enumerate(self._units) if number not in known]
+        done = self._done(partial(_loaded, reach=self._keys is not None), new, self._options)
+        for number, key in enumerate(self._key):
+            found = known.get(number)
+            if not found:
+                found = _small_load(next(done))
+                if key and self._is_current(number, found):
+                    self._put(key, found.but(texts=b""))
+            yield found.but(reach=None)
         next(done, None)  # its processes end
 
-    def _done(
-        self, work: Callable[[Numbered], UnitResult], new: Sequence[Numbered], offered: Mapping[str, Offered] | None
-    ) -> Iterator[UnitResult]:
-        """What the work gives for units, in order: here, or on other machines."""
-        if not self._workers:
-            return mapped(work, new, self._jobs, named=name, start=_take, given=(offered or {},))
-        return self._workers.mapped(work, new, options=self._options, jobs=self._jobs, named=name, start=_take, offered=offered)
+    def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[UnitResult]:
+        kept = ((number, self._kept_result(number, offered)) for number, each in enumerate(loaded) if not each.texts)
+        known = {number: result for number, result in kept if result}
+        new = [
+            Piece(number, unit, loaded[number].texts, self._key[number] or b"")
+            for number, unit in enumerate(self._units)
+            if number not in known
+        ]
+        done = self._done(_judged, new, self._options, offered)
+        for number in range(len(self._units)):
+            if number in known:
+                yield self._shown(known[number])
+                continue
+            result, second = next(done)
+            result = _small_result(result)
+            self._keep(number, second, result)
+            yield self._shown(result)
+        next(done, None)
 
-    def _result(self, key: bytes | None) -> UnitResult | None:
+    def _done(self, work: Callable[..., Any], pieces: Sequence[Piece], *given: Any) -> Iterator[Any]:
+        if not self._workers:
+            return super()._done(work, pieces, *given)
+        return self._workers.mapped(work, pieces, given, jobs=self._jobs, named=name)
+
+    def _kept_load(self, key: bytes | None) -> Loaded | None:
+        found = self._kept(key or b"")
+        return _small_load(found) if isinstance(found, Loaded) else None
+
+    def _kept_result(self, number: int, offered: Mapping[str, Offered]) -> UnitResult | None:
+        """A unit that was not loaded in this run, as it was judged with the same things of others."""
+        key = self._key[number]
+        found = self._kept(key or b"")
+        if not (key and isinstance(found, Loaded) and found.reach):
+            return None
+        of_cluster = offered.get(self._units[number].settings.cluster)
+        return self._result(keys.second(key, sharing.taken_by(found.reach, of_cluster) if of_cluster else NOTHING))
+
+    def _shown(self, result: UnitResult) -> UnitResult:
+        return result if self._is_listed else result.but(subjects=())
+
+    def _result(self, key: bytes) -> UnitResult | None:
         """A unit as it is kept, with its objects where they are wanted."""
         result = self._kept(key)
-        subjects = self._kept(keys.subjects(key)) if key and result and self._is_listed else ()
+        subjects = self._kept(keys.subjects(key)) if result and self._is_listed else ()
         if not isinstance(result, UnitResult) or not isinstance(subjects, tuple):
             return None
-        return _small(result.but(subjects=subjects))
+        return _small_result(result.but(subjects=subjects))
 
-    def _kept(self, key: bytes | None) -> Any:
+    def _kept(self, key: bytes) -> Any:
         return self._cache.get(key) if self._cache and key else None
 
-    def _keep_first(self, number: int, result: UnitResult) -> None:
-        self._keep(number, self._key[number], result)
+    def _keep(self, number: int, key: bytes, result: UnitResult) -> None:
+        """Keep what is sure to come again: why a target was not built may be gone the next time."""
+        if key and self._is_current(number, result):
+            self._put(key, result.but(subjects=()))
+            self._put(keys.subjects(key), result.subjects)
 
-    def _keep_second(self, number: int, result: UnitResult, offered: Mapping[str, Offered]) -> None:
-        if result.reach and self._keep(number, self._second_key(number, result.reach, offered), result):
-            self._put(self._reach_key(number), result.reach)
+    def _is_current(self, number: int, found: Loaded | UnitResult) -> bool:
+        return bool(found.built and self._keys and self._keys.is_current(self._units[number]))
 
-    def _keep(self, number: int, key: bytes | None, result: UnitResult) -> bool:
-        """Keep what is sure to come again: why a target was not built may be gone the next time. True where it is kept."""
-        if not (key and result.built and self._keys and self._keys.is_current(self._units[number])):
-            return False
-        self._put(key, result.but(reach=None, subjects=()))
-        self._put(keys.subjects(key), result.subjects)
-        return True
-
-    def _put(self, key: bytes | None, value: object) -> None:
-        if self._cache and key:
+    def _put(self, key: bytes, value: object) -> None:
+        if self._cache:
             self._cache.put(key, value)
 
-    def _reach_key(self, number: int) -> bytes | None:
-        key = self._key[number]
-        return keys.reach(key) if key else None
 
-    def _second_key(self, number: int, reach: Reach, offered: Mapping[str, Offered]) -> bytes | None:
-        key, cluster = self._key[number], self._units[number].settings.cluster
-        return keys.second(key, sharing.taken_by(reach, offered[cluster])) if key else None
-
-
-def name(numbered: Numbered) -> str:
+def name(piece: Piece) -> str:
     """What messages call a unit."""
-    return numbered[1].name or FILES
+    return piece.unit.name or FILES
 
 
-def _small(result: UnitResult) -> UnitResult:
+def _small_load(loaded: Loaded) -> Loaded:
     """The same with the texts that other units have, too: each process brings its own."""
-    return result.but(files=tuple(map(sys.intern, result.files)), offers=tuple(map(_small_offer, result.offers)))
+    return loaded.but(offers=tuple(map(_small_offer, loaded.offers)))
 
 
 def _small_offer(offer: Offer) -> Offer:
     return offer.but(**{name: sys.intern(value) for name, value in vars(offer).items() if isinstance(value, str)})
+
+
+def _small_result(result: UnitResult) -> UnitResult:
+    return result.but(files=tuple(map(sys.intern, result.files)))
 
 
 def used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, frozenset[str]]:
@@ -189,35 +230,30 @@ def without_used(result: UnitResult, used: frozenset[str]) -> UnitResult:
     return result.but(findings=tuple(finding for finding in result.findings if not is_used(finding)))
 
 
-def _result(numbered: Numbered, options: Options) -> UnitResult:
-    number, unit = numbered
-    return judge(unit, options.but(spool=os.path.join(options.spool, str(number))))  # noqa: PTH118
+def _loaded(piece: Piece, options: Options, *, reach: bool = False) -> Loaded:
+    return loading.load(piece.unit, options, reach=reach)
 
 
-def _second_result(numbered: Numbered, options: Options) -> UnitResult:
-    number, unit = numbered
-    options = options.but(spool=os.path.join(options.spool, str(number)))  # noqa: PTH118
-    return judge(unit, options, _offered[unit.settings.cluster])
+def _worked(piece: Piece, options: Options, offered: Mapping[str, Offered], *, work: Work) -> Any:
+    """What comes of one unit."""
+    found = _parsed(piece, options)
+    return work(piece.unit, found, taken_of(piece.unit, found, offered), options)
 
 
-def offers_of(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, Offered]:
-    """What the units of each cluster offer."""
-    return offers_of_all((unit.settings.cluster, result.offers) for unit, result in zip(units, found, strict=True))
+def _judged(piece: Piece, options: Options, offered: Mapping[str, Offered]) -> tuple[UnitResult, bytes]:
+    """What comes of one unit, and the key by which that is kept."""
+    found = _parsed(piece, options)
+    taken = taken_of(piece.unit, found, offered)
+    return judge(piece.unit, found, taken, options), keys.second(piece.key, taken) if piece.key else b""
 
 
-def offers_of_all(offers: Iterable[tuple[str, Iterable[Offer]]]) -> dict[str, Offered]:
-    """What is offered in each cluster, by the name of the cluster."""
-    by_cluster: dict[str, list[Offer]] = {}
-    for cluster, found in offers:
-        by_cluster.setdefault(cluster, []).extend(found)
-    return {cluster: Offered(found) for cluster, found in by_cluster.items() if found}
+def _parsed(piece: Piece, options: Options) -> Parsed:
+    """The objects of a unit: of its texts where it was loaded in this run."""
+    unit = piece.unit
+    return loading.parsed(unit, loading.unpacked(piece.texts)) if piece.texts else loading.read(unit, options)
 
 
-def is_offered(result: UnitResult, offered: Offered | None) -> bool:
-    """True for a unit that lacks something of what is offered."""
-    return offered is not None and not offered.names.isdisjoint(result.wants)
-
-
-def _take(offered: Mapping[str, Offered]) -> None:
-    global _offered  # noqa: PLW0603  a pool starts its processes with it
-    _offered = offered
+def taken_of(unit: Unit, found: Parsed, offered: Mapping[str, Offered]) -> Taken:
+    """What a unit takes of what the units of each cluster offer."""
+    of_cluster = offered.get(unit.settings.cluster)
+    return sharing.taken_by(found.reach, of_cluster) if of_cluster and not found.problem else NOTHING

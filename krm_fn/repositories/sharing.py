@@ -124,6 +124,10 @@ class Taken(Value):
         )
 
 
+# What a target takes where nothing is offered.
+NOTHING = Taken()
+
+
 class Offered:
     """What all targets of one cluster offer, by namespace and name."""
 
@@ -158,6 +162,14 @@ class Offered:
                 first.setdefault(offer.digest, offer)
             self._variants[key] = list(first.values())
         return self._variants[key]
+
+
+def offered_by_cluster(offers: Iterable[tuple[str, Iterable[Offer]]]) -> dict[str, Offered]:
+    """What is offered in each cluster, by the name of the cluster."""
+    by_cluster: dict[str, list[Offer]] = {}
+    for cluster, found in offers:
+        by_cluster.setdefault(cluster, []).extend(found)
+    return {cluster: Offered(found) for cluster, found in by_cluster.items() if found}
 
 
 class Reach(Value):

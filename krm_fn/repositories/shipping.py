@@ -1,7 +1,7 @@
-"""Units with all that judging them needs, as bytes: what goes to another machine, and what comes back.
+"""Units with all that working on them needs, as bytes: what goes to another machine, and what comes back.
 
-A shipment is judged by a process of its own, in a folder with copies of the files. So all paths there are the same as here, and
-nothing in the files can get in the way of the program that received them.
+A shipment is worked on by a process of its own, in a folder with copies of the files. So all paths there are the same as here,
+and nothing in the files can get in the way of the program that received them.
 """
 
 from __future__ import annotations
@@ -17,20 +17,19 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
-from krm_fn.repositories import building, sharing
+from krm_fn.repositories import building, loading, sharing
 from krm_fn.repositories.contents import NO_FILE
-from krm_fn.repositories.judging import judge
 from krm_fn.repositories.kustomization import FILES
 from krm_fn.repositories.pools import SELDOM
-from krm_fn.repositories.sharing import Offered
 from krm_fn.sources.files import GIT, read_found, repository
+from krm_fn.sources.reading import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.repositories.judging import Options, Unit, UnitResult
-    from krm_fn.repositories.sharing import Key, Offer
+    from krm_fn.repositories.loading import Options, Piece
+    from krm_fn.repositories.sharing import Key, Offer, Offered
     from krm_fn.repositories.types import Target
 
 FAST = 1  # level of compression
@@ -38,53 +37,45 @@ PAUSE = 0.5  # seconds between looks whether the parent lives
 
 
 class Parcel(NamedTuple):
-    """A unit and what judging it needs.
+    """A unit and what working on it needs.
 
-    `texts` are those of its files. `roots` are the roots of git trees in which these lie. `built` is what was built of the unit
-    before, b"" where nothing was. `offers` are those that it may take; None where it is judged by itself.
+    `texts` are those of its files. `roots` are the roots of git trees in which these lie. `offers` are those that it may take;
+    None where it is loaded.
     """
 
-    unit: Unit
+    piece: Piece
     texts: Mapping[str, bytes]
     roots: frozenset[str]
-    built: bytes
     offers: Mapping[Key, Sequence[Offer]] | None
 
     @property
     def size(self) -> int:
         """About how many bytes it has."""
-        return sum(map(len, self.texts.values())) + len(self.built)
+        return sum(map(len, self.texts.values())) + len(self.piece.texts)
 
 
 class Shipment(NamedTuple):
-    """Several parcels, and the folder in which their paths start: its absolute path here."""
+    """Several parcels, what is to be done with each, and the folder in which their paths start: its absolute path here."""
 
     folder: str
     parcels: tuple[Parcel, ...]
+    work: Callable[..., Any]
     options: Options
 
 
-class Judged(NamedTuple):
-    """What came of a unit, and what was built of it for the next time that it is judged."""
-
-    result: UnitResult
-    built: bytes = b""
-
-
-def parcel(unit: Unit, spool: str, offered: Mapping[str, Offered] | None = None) -> Parcel | None:
-    """A unit with what judging it needs; None where it has to be judged here.
+def parcel(piece: Piece, offered: Mapping[str, Offered] | None = None) -> Parcel | None:
+    """A unit with what working on it needs; None where that has to be done here.
 
     That is so where a file is a link, lies above this folder or can't be read, and where Helm is called.
     """
-    target = unit.target
+    unit, target = piece.unit, piece.unit.target
     if target and not _is_for_kustomize(target, unit.settings.build_flags):
         return None
-    texts = _texts(target.inputs if target else unit.files)
+    texts = _texts(unit.inputs)
     if texts is None:
         return None
-    built = _content(spool)
-    offers = _offers(unit, texts, built, offered) if offered is not None else None
-    return Parcel(unit, texts, _roots((os.curdir, target.folder if target else os.curdir)), built, offers)
+    offers = _offers(piece, texts, offered.get(unit.settings.cluster)) if offered is not None else None
+    return Parcel(piece, texts, _roots((os.curdir, target.folder if target else os.curdir)), offers)
 
 
 def _is_for_kustomize(target: Target, flags: Sequence[str]) -> bool:
@@ -112,15 +103,15 @@ def _roots(folders: Iterable[str]) -> frozenset[str]:
     return frozenset(root for root in map(repository, folders) if os.path.exists(os.path.join(root, GIT)))  # noqa: PTH110, PTH118
 
 
-def _offers(
-    unit: Unit, texts: Mapping[str, bytes], built: bytes, offered: Mapping[str, Offered]
-) -> Mapping[Key, Sequence[Offer]]:
-    """The offers that a unit may take: all of its cluster where nothing is there that was built of it before."""
-    of_cluster = offered[unit.settings.cluster]
-    if unit.target and not built:
-        return of_cluster.offers
-    words = sharing.words(b"\n".join((built, *(() if unit.target else texts.values()))))
-    return {key: of_cluster.of(key) for key in sharing.reachable(words, of_cluster)}
+def _offers(piece: Piece, texts: Mapping[str, bytes], offered: Offered | None) -> Mapping[Key, Sequence[Offer]]:
+    """The offers that a unit may take: all of its cluster where its text is not known yet."""
+    if offered is None:
+        return {}
+    if piece.unit.target and not piece.texts:
+        return offered.offers
+    loaded = loading.unpacked(piece.texts) if piece.texts else None
+    given = [each.data for each in loaded.given] if isinstance(loaded, Texts) else texts.values()
+    return {key: offered.of(key) for key in sharing.reachable(sharing.words(b"\n".join(given)), offered)}
 
 
 def packed(value: object) -> bytes:
@@ -134,11 +125,11 @@ def unpacked(data: bytes) -> Any:
 
 
 def main() -> None:
-    """Judge the shipment on stdin, and write what comes of it to stdout. It tidies up and ends where its parent dies."""
+    """Work on the shipment on stdin, and write what comes of it to stdout. It tidies up and ends where its parent dies."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     gc.set_threshold(*SELDOM)
-    sys.stdout.buffer.write(packed(judge_shipment(unpacked(sys.stdin.buffer.read()))))
+    sys.stdout.buffer.write(packed(work_on(unpacked(sys.stdin.buffer.read()))))
 
 
 def _end_with(parent: int) -> None:
@@ -147,7 +138,7 @@ def _end_with(parent: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def judge_shipment(shipment: Shipment) -> list[Judged | None]:
+def work_on(shipment: Shipment) -> list[Any]:
     """What comes of each unit; None where the machine that it comes from has to say why nothing does."""
     with programs.scratch() as scratch:
         top = os.path.realpath(scratch)
@@ -157,11 +148,8 @@ def judge_shipment(shipment: Shipment) -> list[Judged | None]:
             _unpack(each, folder, f"{top}/files")
         os.chdir(folder)
         try:
-            using = building.builder()
-            return [
-                _judged(each, shipment.options.but(using=using, spool=f"{top}/{number}"))
-                for number, each in enumerate(shipment.parcels)
-            ]
+            options = shipment.options.but(using=building.builder())
+            return [_worked(each, shipment.work, options) for each in shipment.parcels]
         finally:
             os.chdir(os.sep)
 
@@ -177,21 +165,14 @@ def _unpack(each: Parcel, folder: str, top: str) -> None:
             out.write(text)
 
 
-def _judged(each: Parcel, options: Options) -> Judged | None:
-    if each.built:
-        with open(options.spool, "wb") as out:  # noqa: PTH123
-            out.write(each.built)
-    offered = None if each.offers is None else Offered(offer for offers in each.offers.values() for offer in offers)
+def _worked(each: Parcel, work: Callable[..., Any], options: Options) -> Any:
+    offered: tuple[Any, ...] = ()
+    if each.offers is not None:
+        offers = (offer for found in each.offers.values() for offer in found)
+        offered = (sharing.offered_by_cluster([(each.piece.unit.settings.cluster, offers)]),)
     try:
-        result = judge(each.unit, options, offered)
-    except Exception:  # noqa: BLE001  it is judged again where its files are, and the same mistake is reported from there
+        found = work(each.piece, options, *offered)
+    except Exception:  # noqa: BLE001  it is done again where its files are, and the same mistake is reported from there
         return None
-    return Judged(result, _content(options.spool) if offered is None else b"") if result.built else None
-
-
-def _content(file: str) -> bytes:
-    try:
-        with open(file, "rb") as source:  # noqa: PTH123
-            return source.read()
-    except OSError:
-        return b""
+    result = found[0] if isinstance(found, tuple) else found
+    return found if result.built else None

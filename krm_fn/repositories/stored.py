@@ -11,6 +11,7 @@ from krm_fn.findings.finding import UNSET, Finding, Related, Suppressed
 from krm_fn.kubevirt.releases import Release
 from krm_fn.repositories.fixes import Fix, Fixing
 from krm_fn.repositories.judging import Subject, UnitResult
+from krm_fn.repositories.loading import Loaded
 from krm_fn.repositories.sharing import Offer, Reach
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 LIST, MAP, SET, NOTHING = "[", "{", "(", "?"
 PLAIN = (type(None), bool, int, float, str)
 TYPES: dict[str, Callable[..., Any]] = {
-    each.__name__: each for each in (Finding, Fix, Fixing, UnitResult, Offer, Reach, Ref, Related, Release, Subject, Suppressed)
+    each.__name__: each
+    for each in (Finding, Fix, Fixing, Loaded, Offer, Reach, Ref, Related, Release, Subject, Suppressed, UnitResult)
 }
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from krm_fn.sources import reading
+from krm_fn.sources.reading import Given
 
 if TYPE_CHECKING:
     from krm_fn.repositories.building import Built
     from krm_fn.repositories.types import Target
-    from krm_fn.sources.reading import Sources
 
 SEPARATOR = b"\n---\n"
 # An object's origin, as kustomize writes it: among the annotations of its metadata, in an order of their own.
@@ -21,14 +20,14 @@ REPO = re.compile(rb"^ *repo: ", re.MULTILINE)
 ANNOTATIONS = b"  annotations:\n"
 
 
-def read_built(target: Target, built: Built) -> Sources:
-    """What was built of a target, each object with the file that it comes from. Raises: InputError."""
+def given_of(target: Target, built: Built) -> Given:
+    """The text that was built of a target, with the file that each object comes from."""
     parts, files = [], []
     for part in built.data.split(SEPARATOR) if built.data.strip() else ():
         text, path = without_origin(part + b"\n" if not part.endswith(b"\n") else part)
         parts.append(text)
         files.append(built.file(path) if path else "")
-    return reading.of_build(b"---\n".join(parts), target.folder, files)
+    return Given(data=b"---\n".join(parts), folder=target.folder, origins=tuple(files))
 
 
 def without_origin(text: bytes) -> tuple[bytes, str]:

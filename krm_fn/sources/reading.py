@@ -52,12 +52,13 @@ class TemplateError(InputError):
 
 
 class Given(Value):
-    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`."""
+    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`. For `origins`, see `Source`."""
 
     data: bytes
     file: str = ""
     folder: str = ""
     stamp: Stamp | None = None
+    origins: tuple[str, ...] = ()
 
 
 class Source(Value):
@@ -157,6 +158,23 @@ def unwatched(_: str, work: Iterable[Any], __: int) -> Iterable[Any]:
     return work
 
 
+class Texts(Value):
+    """Texts that are to be parsed, and what was passed over on the way to them. It can be pickled.
+
+    `asked` are the words of the user that led here. `is_single`: one file, or stdin, is all that the user names; a ResourceList
+    there configures the run. `folders` are skipped folders. For the rest, see `Sources`.
+    """
+
+    given: tuple[Given, ...]
+    asked: tuple[str, ...] = ()
+    is_single: bool = False
+    folders: tuple[str, ...] = ()
+    skipped: tuple[SkippedFile, ...] = ()
+    separate: bool = False
+    kustomized: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+
+
 def read(
     paths: Sequence[str],
     *,
@@ -173,39 +191,92 @@ def read(
     reports: bool = False,
     watch: Watch = unwatched,
 ) -> Sources:
-    """The objects of the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
+    """The objects of the paths: `texts`, parsed. Raises: InputError as `texts` and `parsed` do."""
+    gathered = texts(
+        paths,
+        found=found,
+        kustomized=kustomized,
+        kustomizations=kustomizations,
+        timeout=timeout,
+        build_flags=build_flags,
+        follow=follow,
+        within=within,
+        unbuilt=unbuilt,
+    )
+    return parsed(gathered, note=note, repair=repair, reports=reports, watch=watch)
+
+
+def texts(
+    paths: Sequence[str],
+    *,
+    found: Sequence[str] = (),
+    kustomized: frozenset[str] = frozenset(),
+    kustomizations: Sequence[str] = (),
+    timeout: float = TIMEOUT,
+    build_flags: Sequence[str] = (),
+    follow: bool = False,
+    within: Sequence[str] = (),
+    unbuilt: bool = True,
+) -> Texts:
+    """The texts of the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
     `found` are more files, which the caller found in folders; `kustomized` are those of the folders that have kustomizations.
-    `kustomizations` are folders to build first, with `build_flags`, each in at most `timeout` seconds. With `follow`, links in
+    `kustomizations` are folders to build, with `build_flags`, each in at most `timeout` seconds. With `follow`, links in
     folders may lead to all places, otherwise only to the paths and the folders of `within`. Without `unbuilt`, templates of
-    Helm charts in folders are skipped, and files of different folders may be for different clusters. `note` is called with each
-    skipped document. `repair` gets the text and the name of an unreadable file, and returns the text to read instead.
-    `watch` gets the work, file after file, with its name and the number after which nearly all is done, and returns the work.
-    Raises: InputError if a file can't be read, unless the caller `reports` it itself, and if there is no object.
+    Helm charts in folders are skipped, and files of different folders may be for different clusters.
+    Raises: InputError if a file can't be read.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    texts = [*_texts(paths, named, found), *_builds(kustomizations, timeout, build_flags)]
+    given = [*_texts(paths, named, found), *_builds(kustomizations, timeout, build_flags)]
+    return Texts(
+        given=tuple(given),
+        asked=(*paths, *found, *kustomizations),
+        is_single=len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0]),  # noqa: PTH112
+        folders=tuple(named.folders),
+        skipped=tuple(named.skipped),
+        separate=not unbuilt,
+        kustomized=kustomized,
+        named=frozenset(map(_as_file, paths)),
+    )
+
+
+def parsed(
+    gathered: Texts,
+    *,
+    note: Note = lambda _: None,
+    repair: Repair | None = None,
+    reports: bool = False,
+    watch: Watch = unwatched,
+) -> Sources:
+    """The objects of texts.
+
+    `note` is called with each skipped document. `repair` gets the text and the name of an unreadable file, and returns the text
+    to read instead. `watch` gets the work, file after file, with its name and the number after which nearly all is done, and
+    returns the work.
+    Raises: InputError if a text can't be read, and if there is no object. A caller that `reports` skipped files itself gets no
+    error for them.
+    """
     repaired: list[str] = []
     sources, configs = [], []
-    for source, config in _all_parsed(texts, repair, repaired, watch):
+    for source, config in _all_parsed(gathered.given, repair, repaired, watch):
         for text_of_note in _left_alone_in(source):
             note(text_of_note)
         sources.append(source)
         configs += [] if config is None else [(source, config)]
-    for folder in named.folders:
+    for folder in gathered.folders:
         note(about_folder(folder))
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, reports=reports)
-    single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
+        _refuse_nothing(gathered.asked, gathered.skipped, reports=reports)
+    single = gathered.is_single
     effective = [config for source, config in configs if single or not (source.file or source.folder)]
     return Sources(
         sources=tuple(sources),
         function_config=effective[0] if effective else None,
         powerless=tuple(each.file or each.folder for each, _ in configs if not single and (each.file or each.folder)),
-        skipped=tuple(named.skipped),
-        separate=not unbuilt,
-        kustomized=kustomized,
-        named=frozenset(map(_as_file, paths)),
+        skipped=gathered.skipped,
+        separate=gathered.separate,
+        kustomized=gathered.kustomized,
+        named=gathered.named,
     )
 
 
@@ -257,10 +328,15 @@ def of_bytes(data: bytes) -> Sources:
     return Sources(sources=(found,), function_config=config)
 
 
-def of_build(data: bytes, folder: str, origins: Sequence[str]) -> Sources:
-    """The objects that were built from a folder, with the file of each document. Raises: InputError."""
-    found, _ = _parsed(Given(data=data, folder=folder))
-    return Sources(sources=(found.but(origins=tuple(origins)),))
+def of_build(data: bytes, folder: str, origins: Sequence[str] = ()) -> Sources:
+    """The objects that were built from a folder, with the file of each document; there may be none. Raises: InputError."""
+    return of_built(Given(data=data, folder=folder, origins=tuple(origins)))
+
+
+def of_built(given: Given) -> Sources:
+    """The objects of a text that was built; there may be none. Raises: InputError."""
+    found, _ = _parsed(given)
+    return Sources(sources=(found,))
 
 
 def _builds(folders: Sequence[str], timeout: float, flags: Sequence[str]) -> Iterator[Given]:
@@ -324,7 +400,16 @@ def _parsed(given: Given) -> tuple[Source, object]:
         found = yamlio.read_resource_list(data, file=file)  # raises the error that says what is wrong
     config = listing.head.get("functionConfig") if listing else None
     objects = tuple(number for number, item in enumerate(found.items) if not why_skipped(item, file))
-    return Source(text=found, data=data, file=file, folder=given.folder, stamp=given.stamp, objects=objects), config
+    source = Source(
+        text=found,
+        data=data,
+        file=file,
+        folder=given.folder,
+        stamp=given.stamp,
+        objects=objects,
+        origins=given.origins,
+    )
+    return source, config
 
 
 def _listed(data: bytes, file: str) -> ListText | None:

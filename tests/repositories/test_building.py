@@ -12,7 +12,8 @@ from krm_fn.repositories import building
 from krm_fn.repositories.building import Builder, Built, build
 from krm_fn.repositories.complaints import HIDDEN, complaint
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.traces import read_built
+from krm_fn.repositories.traces import given_of
+from krm_fn.sources.reading import of_built
 
 VM = """\
 apiVersion: kubevirt.io/v1
@@ -66,7 +67,7 @@ def test_a_build_is_a_plain_one_with_origins(here, kustomize):
     tree(here, FILES)
     built = build(only(), Builder(kustomize, ("build",)))
     plain = subprocess.run([kustomize, "build", "overlay"], capture_output=True, check=True).stdout
-    found = read_built(only(), built)
+    found = of_built(given_of(only(), built))
     assert found.items == objects(plain)
     names = [obj["metadata"]["name"].partition("-cm-")[0] for obj in found.items]
     assert sorted(zip(names, [file for file, _ in found.places], strict=True)) == [
@@ -84,7 +85,7 @@ def test_the_order_of_the_target_is_kept(here, kustomize):
     tree(here, {**FILES, "overlay/kustomization.yaml": order})
     built = build(only(), Builder(kustomize, ("build",)))
     plain = subprocess.run([kustomize, "build", "overlay"], capture_output=True, check=True).stdout
-    assert read_built(only(), built).items == objects(plain)
+    assert of_built(given_of(only(), built)).items == objects(plain)
 
 
 def test_nothing_is_left_and_no_file_is_changed(here, kustomize, monkeypatch, tmp_path_factory):
@@ -112,7 +113,7 @@ def test_a_target_is_built_without_our_own_function(here, kustomize, added, file
     tree(here, {**FILES, **files, "overlay/kustomization.yaml": f"{FILES['overlay/kustomization.yaml']}{added}\n"})
     built = build(only(), Builder(kustomize, ("build",)))
     assert isinstance(built, Built), built
-    files = {file for file, _ in read_built(only(), built).places}
+    files = {file for file, _ in of_built(given_of(only(), built)).places}
     assert files == {"base/vms.yaml", "base/kustomization.yaml", "overlay/service.yaml"}
     labels = [obj["metadata"].get("labels") for obj in objects(built.data)]
     assert labels == [{"app": "web"} if "mixed" in added else None] * 4

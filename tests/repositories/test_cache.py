@@ -17,8 +17,9 @@ from krm_fn.repositories.building import Builder
 from krm_fn.repositories.cache import NAME, Cache
 from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Options, Subject, Unit, UnitResult
+from krm_fn.repositories.judging import Subject, UnitResult
 from krm_fn.repositories.keys import Keys
+from krm_fn.repositories.loading import Loaded, Options, Unit
 from krm_fn.repositories.sharing import Offer, Reach, Taken
 
 KEY = b"k" * 32
@@ -42,11 +43,12 @@ JUDGED = UnitResult(
     off={"r": 2},
     subjects=(Subject(ref=REF, inside=("items", 3)),),
     lines={("f", 1): "text"},
-    offers=(Offer(kind="K", group="g", namespace="", name="n", text="{}", digest="d", target="a"),),
     external=(REF,),
     wants=frozenset("ab"),
 )
+OFFER = Offer(kind="K", group="g", namespace="", name="n", text="{}", digest="d", target="a")
 REACH = Reach(namespaces=frozenset(("", "n")), words=frozenset("ab"), known=frozenset((("K", "g", "", "n"),)))
+LOADED = Loaded(offers=(OFFER,), reach=REACH)
 FILES = {
     "base/kustomization.yaml": "resources: [vm.yaml]\n",
     "base/vm.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: a}\n",
@@ -78,7 +80,7 @@ def kept(opened, value=JUDGED, key=KEY):
     found.close()
 
 
-@pytest.mark.parametrize("value", [JUDGED, REACH, UnitResult(release=NEWEST, fail_on="never")])
+@pytest.mark.parametrize("value", [JUDGED, LOADED, REACH, UnitResult(release=NEWEST, fail_on="never")])
 def test_a_later_run_gets_what_was_kept(opened, value):
     kept(opened, value)
     assert opened().get(KEY) == value
@@ -334,8 +336,8 @@ def test_a_file_that_changed_since_is_noticed(repository):
 
 
 def test_what_a_unit_takes_makes_another_key():
-    one, other = Taken(), Taken(offers=JUDGED.offers)
-    assert len({keys.second(KEY, one), keys.second(KEY, other), keys.reach(KEY), KEY}) == 4
+    one, other = Taken(), Taken(offers=(OFFER,))
+    assert len({keys.second(KEY, one), keys.second(KEY, other), KEY}) == 3
 
 
 def test_values_are_kept_as_json():

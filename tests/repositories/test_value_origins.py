@@ -12,8 +12,9 @@ from krm_fn.base.paths import get, leaves
 from krm_fn.repositories.building import Builder, build
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.origins import Origin, Origins, located
-from krm_fn.repositories.traces import read_built
+from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.writers import same_place
+from krm_fn.sources.reading import of_built
 
 FILES = {
     "base/kustomization.yaml": """\
@@ -124,7 +125,7 @@ def texts(file):
 def built(kustomize):
     """The target, and its built objects, each with its file."""
     (target,) = discover(["."]).targets
-    found = read_built(target, build(target, Builder(kustomize, ("build",))))
+    found = of_built(given_of(target, build(target, Builder(kustomize, ("build",)))))
     return target, [(obj, file) for obj, (file, _) in zip(found.items, found.places, strict=True)]
 
 

@@ -13,7 +13,7 @@ from krm_fn.cli.cases import comparing
 from krm_fn.cli.units import Request, of_one_bundle
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
-from krm_fn.repositories.judging import Options
+from krm_fn.repositories.loading import Options
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:

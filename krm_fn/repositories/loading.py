@@ -1,0 +1,214 @@
+"""What a unit consists of: files that are read, or a target that is built. Each unit is loaded once in a run.
+
+What was loaded waits as compressed text until all units of a run are loaded. Then each is parsed and worked on, with what the
+others of its cluster offer.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn.base.value import Value
+from krm_fn.repositories import building, charts, sharing
+from krm_fn.repositories.traces import given_of
+from krm_fn.repositories.types import Problem
+from krm_fn.sources import reading
+from krm_fn.sources.builds import TIMEOUT
+from krm_fn.sources.reading import NothingFoundError, Sources, Texts
+from krm_fn.sources.salvage import salvage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.pipeline.stages import Before
+    from krm_fn.repositories.building import Builder, Built
+    from krm_fn.repositories.builds import Builds
+    from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.sharing import Offer, Reach
+    from krm_fn.repositories.types import Target
+    from krm_fn.sources.salvage import Lost
+
+    Repair = Callable[[bytes, str], bytes]
+
+FAST = 1  # level of compression
+
+
+class Unit(Value):
+    """What is applied together: a target, or files that no kustomization uses; `name` is "" for these.
+
+    `kustomized` are the folders with kustomizations. `before` is what the unit was at an earlier commit, for policies.
+    """
+
+    settings: TargetSettings
+    name: str = ""
+    target: Target | None = None
+    files: tuple[str, ...] = ()
+    kustomized: frozenset[str] = frozenset()
+    before: Before | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files that it is made of."""
+        return self.target.inputs if self.target else self.files
+
+    @property
+    def called(self) -> str:
+        """What a note calls it: its target, or the folder of its files."""
+        return self.name or (os.path.dirname(self.files[0]) if self.files else "") or os.curdir  # noqa: PTH120
+
+
+class Options(Value):
+    """How all units of a run are read and judged.
+
+    `using` is the program that builds kustomizations, None where there is none. `builds` has what was built before, None where
+    nothing is kept. `quoted`: the lines of findings are wanted. `listed`: every object that was judged is wanted. `fixing`: so
+    is what can be fixed; `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces
+    itself. `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives.
+    """
+
+    using: Builder | None = None
+    builds: Builds | None = None
+    timeout: float = TIMEOUT
+    follow: bool = False
+    ignores: bool = True
+    definitions: bool = True
+    schemas: tuple[Object, ...] = ()
+    quoted: bool = False
+    listed: bool = True
+    fixing: bool = False
+    proposing: bool = False
+    unchanged: bool = False
+    describing: Callable[[Material], Any] | None = None
+
+
+class Parsed(Value):
+    """The objects of a unit, documents of it that can't be read, and what was left alone, a note each.
+
+    `problem` says why a target can't be built; it has no objects then. A unit without objects may have only notes.
+    """
+
+    found: Sources = Sources(sources=())
+    lost: tuple[Lost, ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: Problem | None = None
+
+    @property
+    def text(self) -> bytes:
+        """All texts, one behind the other."""
+        return b"\n".join(source.data for source in self.found.sources)
+
+    @property
+    def reach(self) -> Reach:
+        """What decides what the unit takes of others."""
+        return sharing.reach(self.found.items, self.text)
+
+
+class Loaded(Value):
+    """A unit that waits for the others of a run, in little memory: its texts, compressed, and what it offers others.
+
+    `reach` decides what it takes of others, None where nobody asked for it.
+    """
+
+    texts: bytes = b""
+    offers: tuple[Offer, ...] = ()
+    reach: Reach | None = None
+    built: bool = True
+
+
+class Piece(NamedTuple):
+    """A unit as it goes to the process that works on it.
+
+    `texts` is what was loaded of it, b"" where nothing was. `key` is the one that it has in a cache, b"" where nothing is kept.
+    """
+
+    number: int
+    unit: Unit
+    texts: bytes = b""
+    key: bytes = b""
+
+
+def texts_of(unit: Unit, options: Options) -> Texts | Problem:
+    """The texts of a unit, or why its target can't be built. Raises: InputError."""
+    target = unit.target
+    if target is None:
+        return reading.texts((), found=unit.files, kustomized=unit.kustomized, unbuilt=False, follow=options.follow)
+    if target.is_chart:
+        made = charts.build(target, options.timeout)
+        return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
+    built = built_of(target, unit.settings.build_flags, options)
+    return built if isinstance(built, Problem) else Texts(given=(given_of(target, built),))
+
+
+def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
+    """What kustomize makes of a target, or why it makes nothing."""
+    if options.using is None:
+        return Problem(file=target.file, reason="program")
+    build = options.builds.build if options.builds else building.build
+    return build(target, options.using, flags=flags, timeout=options.timeout)
+
+
+def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
+    """The objects of the texts of a unit. Raises: InputError for what is built and can't be read."""
+    if isinstance(texts, Problem):
+        return Parsed(problem=texts)
+    lost: list[Lost] = []
+    notes: list[str] = []
+    if unit.target and unit.target.is_chart:
+        found = charts.read_built(unit.target, texts.given[0].data, lost)
+    elif unit.target:
+        found = reading.of_built(texts.given[0])
+    else:
+        try:
+            found = reading.parsed(texts, note=notes.append, repair=repairing(lost, texts.named), reports=True)
+        except NothingFoundError:
+            found = Sources(sources=())
+    return Parsed(found=found, lost=tuple(lost), notes=tuple(notes))
+
+
+def read(unit: Unit, options: Options) -> Parsed:
+    """The objects of a unit. Raises: InputError."""
+    return parsed(unit, texts_of(unit, options))
+
+
+def load(unit: Unit, options: Options, *, reach: bool = False) -> Loaded:
+    """A unit that waits for the others. `reach`: what it may take of them is wanted. Raises: InputError."""
+    texts = texts_of(unit, options)
+    found = parsed(unit, texts)
+    return Loaded(
+        texts=zlib.compress(pickle.dumps(texts), FAST),
+        offers=sharing.offers(found.found.items, unit.called, found.found.places),
+        reach=found.reach if reach else None,
+        built=found.problem is None,
+    )
+
+
+def unpacked(texts: bytes) -> Texts | Problem:
+    """The texts of a `Loaded`, in a process of the same run."""
+    found: Texts | Problem = pickle.loads(zlib.decompress(texts))  # noqa: S301  a process of this run made it
+    return found
+
+
+def repairing(lost: list[Lost], named: frozenset[str]) -> Repair:
+    """What makes a text readable by emptying documents; it notes them in `lost`.
+
+    A document in a folder that has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
+    """
+
+    def repair(data: bytes, file: str) -> bytes:
+        data, found = salvage(data, file)
+        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
+        return data
+
+    return repair
+
+
+def named_files(paths: Sequence[str]) -> frozenset[str]:
+    """Paths that a user names, as texts name their files."""
+    return frozenset(Path(path).as_posix() for path in paths)
