@@ -140,7 +140,8 @@ def of_one_bundle(
     file = options.config_file_of(found, request.config_file, request.flags, near)
     settings = TargetSettings(config=request.checking(config), file=file)
     with bar.at("Checking"):
-        result = judge_sources(Parsed(found=found, lost=tuple(lost)), settings, how, before=request.before.get(ONE))
+        parsed = Parsed(folder=os.curdir, found=found, lost=tuple(lost))
+        result = judge_sources(parsed, settings, how, before=request.before.get(ONE))
     if request.flags["verbose"]:
         for text in result.notes:
             options.note(text)

@@ -91,9 +91,11 @@ class Options(Value):
 class Parsed(Value):
     """The objects of a unit, documents of it that can't be read, and what was left alone, a note each.
 
-    `problem` says why a target can't be built; it has no objects then. A unit without objects may have only notes.
+    `problem` says why a target can't be built; it has no objects then. A unit without objects may have only notes. `folder` is
+    where it is.
     """
 
+    folder: str
     found: Sources = Sources(sources=())
     lost: tuple[Lost, ...] = ()
     notes: tuple[str, ...] = ()
@@ -107,7 +109,7 @@ class Parsed(Value):
     @property
     def reach(self) -> Reach:
         """What decides what the unit takes of others."""
-        return sharing.reach(self.found.items, self.text)
+        return sharing.reach(self.found.items, self.text, self.folder)
 
 
 class Loaded(Value):
@@ -157,7 +159,7 @@ def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | 
 def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
     """The objects of the texts of a unit. Raises: InputError for what is built and can't be read."""
     if isinstance(texts, Problem):
-        return Parsed(problem=texts)
+        return Parsed(folder=unit.called, problem=texts)
     lost: list[Lost] = []
     notes: list[str] = []
     if unit.target and unit.target.is_chart:
@@ -169,7 +171,7 @@ def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
             found = reading.parsed(texts, note=notes.append, repair=repairing(lost, texts.named), reports=True)
         except NothingFoundError:
             found = Sources(sources=())
-    return Parsed(found=found, lost=tuple(lost), notes=tuple(notes))
+    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes))
 
 
 def read(unit: Unit, options: Options) -> Parsed:

@@ -2,17 +2,21 @@
 
 A target takes an object of another target where it lacks one of that kind, namespace and name, and where its own text has that
 name. An object that several targets have counts where all of these are equal; otherwise the name is ambiguous.
+
+The KubeVirt and HyperConverged objects describe the cluster, so every target takes them. Of several that differ, the nearest
+one counts: the one whose folder has the longest part in common with that of the target.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import effective_namespace, entries, is_cluster_kind
-from krm_fn.base.objects import group_of, kind_of, labels_of, name_of
+from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of
 from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
@@ -33,6 +37,9 @@ KINDS = {
     **{kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()},
     "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
 }
+# The kinds of objects that describe the cluster.
+PLATFORM = {"KubeVirt": "kubevirt.io", "HyperConverged": "hco.kubevirt.io"}
+OFFERED = {**KINDS, **PLATFORM}
 # Rules about objects that nothing in a target uses: others may.
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -75,13 +82,18 @@ class Offer(Value):
         """Its file, else its target."""
         return self.file or self.target
 
+    @property
+    def folder(self) -> str:
+        """The folder of its file, else its target."""
+        return os.path.dirname(self.file) or os.curdir if self.file else self.target  # noqa: PTH120
+
 
 def offers(items: Sequence[Any], target: str, places: Sequence[tuple[str, int]] = ()) -> tuple[Offer, ...]:
     """The objects that a target offers others; `places` has file and index of each item, where they are known."""
     return tuple(
         _offer(entry.obj, target, *(places[entry.item] if places else NOWHERE))
         for entry in entries(items)
-        if KINDS.get(kind_of(entry.obj)) == group_of(entry.obj) and name_of(entry.obj)
+        if OFFERED.get(kind_of(entry.obj)) == group_of(entry.obj) and name_of(entry.obj)
     )
 
 
@@ -96,7 +108,10 @@ def _text(obj: Object) -> str:
 
 
 def _digest(obj: Object) -> str:
-    """A digest of what makes an object another one of the same name."""
+    """A digest of what makes an object another one of the same name; of the cluster, what makes it another cluster."""
+    if kind_of(obj) in PLATFORM:
+        described = [obj.get("spec"), obj.get("status"), annotations_of(obj)]
+        return hashlib.blake2b(canonical(described).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()
     bare = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
     labels = {key: value for key, value in labels_of(obj).items() if str(key).startswith(LABELS)}
     return hashlib.blake2b(canonical([bare, labels]).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()
@@ -138,6 +153,7 @@ class Offered:
         for offer in found:
             self._keys.setdefault((offer.namespace, offer.name), {})[offer.key] = None
             self._offers.setdefault(offer.key, []).append(offer)
+        self.platform = tuple(key for key in self._offers if key[0] in PLATFORM)
         self.namespaces = frozenset(namespace for namespace, _ in self._keys)
         self.names = frozenset(name for _, name in self._keys)
 
@@ -173,32 +189,36 @@ def offered_by_cluster(offers: Iterable[tuple[str, Iterable[Offer]]]) -> dict[st
 
 
 class Reach(Value):
-    """What decides what a target takes of others: the namespaces and words of its text, and the objects that it has itself."""
+    """What decides what a target takes of others.
+
+    These are the namespaces and words of its text, the objects that it has itself, and the folder in which it is.
+    """
 
     namespaces: frozenset[str]
     words: frozenset[str]
     known: frozenset[Key] = frozenset()
+    folder: str = os.curdir
 
 
-def reach(items: Sequence[Any], text: bytes) -> Reach:
+def reach(items: Sequence[Any], text: bytes, folder: str = os.curdir) -> Reach:
     """What decides what a target with these items takes."""
     objects = [entry.obj for entry in entries(items)]
-    known = frozenset(_key(obj) for obj in objects if kind_of(obj) in KINDS)
-    return Reach(namespaces=frozenset(("", *map(effective_namespace, objects))), words=words(text), known=known)
+    known = frozenset(_key(obj) for obj in objects if kind_of(obj) in OFFERED)
+    namespaces = frozenset(("", *map(effective_namespace, objects)))
+    return Reach(namespaces=namespaces, words=words(text), known=known, folder=folder)
 
 
-def context(items: Sequence[Any], text: bytes, offered: Offered) -> Taken:
+def context(items: Sequence[Any], text: bytes, offered: Offered, folder: str = os.curdir) -> Taken:
     """What a target takes of all that the targets of its cluster offer, itself included: what it has, it takes from nobody."""
-    return taken_by(reach(items, text), offered)
+    return taken_by(reach(items, text, folder), offered)
 
 
 def taken_by(reach: Reach, offered: Offered) -> Taken:
     """What a target with this reach takes of all that the targets of its cluster offer."""
-    known = set(reach.known)
+    known = {*reach.known, *offered.platform}
     reached = _Reached(offered, namespaces=set(reach.namespaces))
     reached.add(reach.words)
-    taken: list[Offer] = []
-    ambiguous: list[Ambiguous] = []
+    taken, ambiguous = _describing(reach, offered)
     while new := sorted(reached.keys() - known):
         known.update(new)
         for key in new:
@@ -212,6 +232,35 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
     return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous), notes=notes)
 
 
+def _describing(reach: Reach, offered: Offered) -> tuple[list[Offer], list[Ambiguous]]:
+    """The objects of others that describe the cluster of a target which has none itself, and what nothing decides."""
+    if any(kind in PLATFORM for kind, *_ in reach.known):
+        return [], []
+    taken: list[Offer] = []
+    for kind in PLATFORM:
+        found = [offer for key in offered.platform if key[0] == kind for offer in offered.variants(key)]
+        nearest = _nearest(found, reach.folder)
+        if len({offer.digest for offer in nearest}) > 1:
+            where = tuple(dict.fromkeys(offer.where for offer in nearest))
+            return [], [Ambiguous(kind=kind, namespace="", name="", where=where)]
+        taken += nearest[:1]
+    return taken, []
+
+
+def _nearest(found: Sequence[Offer], folder: str) -> list[Offer]:
+    """Those offers whose folders have the most in common with a folder; all of them where all are the same."""
+    if len({offer.digest for offer in found}) < 2:
+        return list(found)
+    shared = [_shared(offer.folder, folder) for offer in found]
+    return [offer for offer, steps in zip(found, shared, strict=True) if steps == max(shared)]
+
+
+def _shared(one: str, other: str) -> int:
+    """How many steps two paths have in common, from their beginning on."""
+    pairs = zip(one.split("/"), other.split("/"), strict=False)
+    return next((number for number, (a, b) in enumerate(pairs) if a != b), min(one.count("/"), other.count("/")) + 1)
+
+
 def reachable(words: Iterable[str], offered: Offered) -> set[Key]:
     """The objects that a target may take whose text has these words.
 
@@ -220,7 +269,7 @@ def reachable(words: Iterable[str], offered: Offered) -> set[Key]:
     unnamed = {namespace for namespace in offered.namespaces if not WORD.fullmatch(namespace.encode())}
     reached = _Reached(offered, namespaces={effective_namespace({}), *unnamed})
     reached.add(words)
-    known: set[Key] = set()
+    known: set[Key] = {*offered.platform}
     while new := reached.keys() - known:
         known |= new
         for key in new:

@@ -1,8 +1,9 @@
 """Objects need feature gates, and the cluster's configuration is unknown.
 
 What it finds: fields that KubeVirt refuses unless a feature gate is enabled, where nothing states which gates are: the
-bundle has no KubeVirt and no HyperConverged object, and the function config has no `configuration`. One warning names all
-gates, at the first object that needs one.
+bundle has no KubeVirt and no HyperConverged object, and the function config has no `configuration`. In a repository, the
+object of another folder counts too. If several differ, the nearest one counts; if none is nearer, the warning names them. One
+warning names all gates, at the first object that needs one.
 
 Why it matters: a cluster without these gates refuses the objects.
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.bundles import BundleFacts
 
 ELSEWHERE = 5  # other places that are named
+FIX = "add the KubeVirt object to the bundle, set configuration in the config, or pass --configuration FILE"
 
 
 @rule(severity="warning", upstream="pkg/virt-config/featuregate/feature-gates.go:IsEnabled")
@@ -49,10 +51,15 @@ def unknown_configuration(facts: BundleFacts) -> Iterator[Hit]:
     count = len({(entry.item, entry.path) for entry, _ in needs})
     users = "1 object needs" if count == 1 else f"{count} objects need"
     yield Hit(
-        message=f"{users} the {named}, and the cluster's configuration is unknown; add the KubeVirt object to the bundle, set "
-        "configuration in the config, or pass --configuration FILE",
+        message=f"{users} the {named}, and the cluster's configuration is unknown{_because(facts)}; {FIX}",
         path=first.path,
         current=first.current,
         about=entry,
         related=tuple(place for entry, cause in others[:ELSEWHERE] for place in also(entry, cause.path)),
     )
+
+
+def _because(facts: BundleFacts) -> str:
+    """Why the configuration is unknown although the repository has objects that describe clusters."""
+    found = next((each for each in facts.surroundings.ambiguous if not each.name), None)
+    return f", because the {found.kind} objects in {listed(found.where, 'and')} differ" if found else ""
