@@ -7,9 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.repositories import judging, sharing
+from krm_fn.repositories import judging, sharing, written
 from krm_fn.repositories.pools import mapped
-from krm_fn.repositories.rendering import strict
 from krm_fn.repositories.running import name, offers_of_all
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.reading import NothingFoundError
@@ -32,7 +31,8 @@ if TYPE_CHECKING:
 class UnitObjects(Value):
     """The objects of one unit, and what it lacks and other units of its cluster offer.
 
-    `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why.
+    `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why. `counts`: objects of
+    KubeVirt are in it, or may be.
     """
 
     items: Sequence[Any] = ()
@@ -42,6 +42,7 @@ class UnitObjects(Value):
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     is_whole: bool = True
+    counts: bool = False
 
 
 def read_all(units: Sequence[Unit], options: Options, *, jobs: int, watch: Watch) -> list[UnitObjects]:
@@ -77,15 +78,18 @@ def _read(numbered: Numbered, options: Options) -> UnitObjects:
         return UnitObjects(notes=tuple(notes))
     config = unit.settings.config
     if isinstance(found, Problem):
-        return UnitObjects(findings=strict(judging.judge_problem(unit, found)).findings, is_whole=False)
+        about = judging.judge_problem(unit, found.but(counts=True, instead="uncompared")).findings
+        return UnitObjects(findings=about, notes=judging.judge_problem(unit, found).notes, is_whole=False, counts=found.counts)
     about_lost = reported(lost, config.severity, judging.release_of(config))
+    is_whole = all(each.is_template for each in lost)
     return UnitObjects(
         items=found.items,
         offers=sharing.offers(found.items, _called(unit), found.places),
         reach=sharing.reach(found.items, b"\n".join(source.data for source in found.sources)),
         findings=tuple(about_lost),
         notes=tuple(notes),
-        is_whole=all(each.is_template for each in lost),
+        is_whole=is_whole,
+        counts=not is_whole or written.has_kubevirt(found),
     )
 
 

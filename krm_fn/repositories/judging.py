@@ -16,7 +16,7 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing, wants
+from krm_fn.repositories import building, charts, embedded, fixes, problems, sharing, wants, written
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.material import Material
@@ -28,7 +28,7 @@ from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError, Sources
-from krm_fn.sources.salvage import Doubts, passed_over, reported, salvage
+from krm_fn.sources.salvage import Doubts, passed_over, repairing, reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"
+NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
 
 
 class Subject(Value):
@@ -159,17 +160,40 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
     except NothingFoundError:
         return of_no_object((), unit.settings).but(name=unit.name, notes=tuple(notes))
     if isinstance(found, Problem):
-        unbuilt = judge_problem(unit, found)
-        return unbuilt.but(fixing=Fixing(reads=unit.target.inputs)) if options.fixing and unit.target else unbuilt
+        result = _judge_unbuilt(unit, found, options, offered)
+    else:
+        result = _judge_found(unit, found, lost, options, offered)
+    result = result.but(notes=(*notes, *result.notes))
+    if unit.target and result.wants and options.spool and offered is None and not lost:
+        spooled(found, options.spool)
+    return result
+
+
+def _judge_unbuilt(unit: Unit, problem: Problem, options: Options, offered: Offered | None) -> UnitResult:
+    """What comes of a target that can't be built: its files as they are written. Nothing is fixed in them."""
+    lost: list[Lost] = []
+    found = as_written(unit, problem, lost)
+    result = judge_problem(unit, problem.but(instead="written" if found else ""))
+    if found:
+        about = result.findings
+        result = _judge_found(unit.but(target=None), found, lost, options.but(fixing=False), offered)
+        result = result.but(findings=results.ordered([*about, *result.findings]), built=False)
+    return result.but(fixing=Fixing(reads=unit.target.inputs)) if options.fixing and unit.target else result
+
+
+def as_written(unit: Unit, problem: Problem, lost: list[Lost]) -> Sources | None:
+    """The objects in the files of a target that can't be built, where these count; None where there are none."""
+    return written.read(unit.target, lost) if unit.target and problem.counts and not problem.is_chart else None
+
+
+def _judge_found(unit: Unit, found: Sources, lost: list[Lost], options: Options, offered: Offered | None) -> UnitResult:
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
     taken = sharing.taken_by(reach, offered) if offered and reach else None
     surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
     result = judge_sources(found, lost, unit.settings, options, surroundings, target=unit.target, before=unit.before)
-    if unit.target and result.wants and options.spool and offered is None and not lost:
-        spooled(found, options.spool)
     offers = sharing.offers(found.items, unit.name, found.places)
-    notes += taken.notes if taken else ()
-    result = result.but(name=unit.name, cluster=unit.settings.cluster, offers=offers, notes=(*notes, *result.notes))
+    notes = (*(taken.notes if taken else ()), *result.notes)
+    result = result.but(name=unit.name, cluster=unit.settings.cluster, offers=offers, notes=notes)
     return result.but(reach=reach) if options.kept else result
 
 
@@ -196,10 +220,9 @@ def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) 
 
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing."""
-    if options.using is None:
-        return Problem(file=target.file, reason="program")
     build = options.builds.build if options.builds else building.build
-    return build(target, options.using, flags=flags, timeout=options.timeout)
+    found = build(target, options.using, flags=flags, timeout=options.timeout) if options.using else NO_PROGRAM
+    return found.but(counts=written.counts(target, found)) if isinstance(found, Problem) else found
 
 
 def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | Problem:
@@ -209,43 +232,32 @@ def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | 
     return built if isinstance(built, Problem) else charts.read_built(chart, built, lost)
 
 
-def spooled(found: Sources, spool: str) -> None:
-    """Keep what was built of a target for the second time that it is judged. A process that dies leaves no half of it."""
-    source = found.sources[0]
+def spooled(found: Sources | Problem, spool: str) -> None:
+    """Keep what came of a target's build for the second time that it is judged. A process that dies leaves no half of it."""
+    head = vars(found) if isinstance(found, Problem) else found.sources[0].origins
+    data = b"" if isinstance(found, Problem) else found.sources[0].data
     with open(spool + ".new", "wb") as out:  # noqa: PTH123
-        out.write(json.dumps(source.origins).encode() + b"\n" + source.data)
+        out.write(json.dumps(head).encode() + b"\n" + data)
     os.replace(spool + ".new", spool)  # noqa: PTH105
 
 
-def _unspooled(target: Target, spool: str) -> Sources:
+def _unspooled(target: Target, spool: str) -> Sources | Problem:
     with open(spool, "rb") as kept:  # noqa: PTH123
-        origins, _, data = kept.read().partition(b"\n")
-    return reading.of_build(data, target.folder, json.loads(origins))
+        head, _, data = kept.read().partition(b"\n")
+    of_build = json.loads(head)
+    return Problem(**of_build) if isinstance(of_build, dict) else reading.of_build(data, target.folder, of_build)
 
 
-def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str], bytes]:
-    """What makes a text readable by emptying documents; it notes them in `lost`.
-
-    A document in a folder that has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
-    """
-
-    def repair(data: bytes, file: str) -> bytes:
-        data, found = salvage(data, file)
-        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
-        return data
-
-    return repair
-
-
-def judge_problem(unit: Unit, problem: Problem) -> UnitResult:
-    """What there is to say of a target that can't be built."""
+def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:
+    """What there is to say of a target that can't be built: a note where it has no object of KubeVirt, unless `always`."""
     config = unit.settings.config
-    if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
-        return of_no_object((), unit.settings).but(
-            name=unit.name, notes=("this chart is not built, and makes no VMs",), built=False
-        )
     found = problems.findings((problem,), config.severity, release_of(config))
-    return of_no_object(found, unit.settings).but(name=unit.name, built=False)
+    result = of_no_object((), unit.settings).but(name=unit.name, built=False)
+    if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
+        return result.but(notes=("this chart is not built, and makes no VMs",))
+    if not (problem.counts or always):
+        return result.but(notes=tuple(f"{each.message}; it has no object of KubeVirt" for each in found))
+    return result.but(findings=tuple(fingerprints.printed(found)))
 
 
 def of_no_object(found: Iterable[Finding], settings: TargetSettings) -> UnitResult:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Numbered = tuple[int, Unit]
     Write = Callable[[Sources, Outcome], Any]
 
-NOT_BUILT, DUPLICATE = "kustomization-not-built", "duplicate-object"
+DUPLICATE = "duplicate-object"
 # The kinds of objects that decide how VMs are rendered.
 DECIDING = (*sharing.KINDS, "VirtualMachineInstancePreset", "KubeVirt", "HyperConverged")
 # What the units of each cluster offer, in a process that renders again; it does not change.
@@ -99,7 +99,7 @@ def render_unit(unit: Unit, options: Options, write: Write, offered: Offered | N
     except NothingFoundError:
         return RenderedUnit(result=judging.of_no_object((), unit.settings).but(name=unit.name, notes=tuple(notes)))
     if isinstance(found, Problem):
-        return RenderedUnit(result=strict(judging.judge_problem(unit, found)))
+        return RenderedUnit(result=judging.judge_problem(unit, found, always=True))  # it is missing from the output
     if unit.target and options.spool and offered is None:
         judging.spooled(found, options.spool)
     taken = sharing.context(found.items, _text(found), offered) if offered else sharing.Taken()
@@ -166,10 +166,3 @@ def _findings(unit: Unit, found: Sources, outcome: Outcome, lost: Sequence[Lost]
     if unit.target:
         located = Homes(unit.target, found, places).of(located)
     return results.ordered([*reported(lost, unit.settings.config.severity, outcome.release), *located])
-
-
-def strict(result: UnitResult) -> UnitResult:
-    """A target that is not built is missing from the output: an error, unless the config gives the rule a severity."""
-    if NOT_BUILT in result.severity:
-        return result
-    return result.but(findings=tuple(each.but(severity="error") for each in result.findings))
