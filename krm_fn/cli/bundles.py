@@ -7,24 +7,22 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
+from krm_fn.base.console import file_name
 from krm_fn.base.value import Value
 from krm_fn.cli import options
-from krm_fn.cli.folders import exit_code
-from krm_fn.cli.units import is_one_bundle, of_repository, parts_of
-from krm_fn.findings import results
+from krm_fn.cli.folders import combined_findings, exit_code
+from krm_fn.cli.units import is_one_bundle, of_repository, parts_of, refuse_nothing
 from krm_fn.findings.results import report
 from krm_fn.repositories import building, loading, sharing
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
-from krm_fn.repositories.loading import Options, Unit, named_files, repairing
+from krm_fn.repositories.loading import Options, Unit, named_files
 from krm_fn.repositories.material import material_of
-from krm_fn.repositories.rendering import strict
 from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
-from krm_fn.sources.reading import NothingFoundError
-from krm_fn.sources.salvage import passed_over, reported
+from krm_fn.sources.salvage import passed_over, repairing, reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -97,12 +95,14 @@ def read_bundles(
             read = _with_surroundings(list(_of_folders(found, configs, flags, left_out)), verbose=flags["verbose"])
     if rest or kustomizations:
         read += _one(rest, kustomizations, config_file, flags, bar, left_out=left_out)
-    report(results.ordered(finding for each in left_out for finding in each.findings), sys.stderr)
-    if not (read or any(each.findings for each in left_out)):
-        raise NothingFoundError(
-            f"no Kubernetes object found in {', '.join(paths)}; expected YAML or JSON with apiVersion and kind"
-        )
-    return Bundles(read=read, exit_code=exit_code(left_out))
+    report(combined_findings(left_out), sys.stderr)
+    for each in left_out if flags["verbose"] else ():
+        for text in each.notes:
+            options.note(f"{file_name(each.name)}: {text}")
+    code = exit_code(left_out)
+    if not (read or code):
+        refuse_nothing((*paths, *kustomizations), left_out, found)
+    return Bundles(read=read, exit_code=code)
 
 
 def _one(
@@ -143,15 +143,11 @@ def _unread(found: Sources, lost: Sequence[Lost], settings: TargetSettings) -> U
 
 def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any], left_out: list[UnitResult]) -> Iterator[Read]:
     """Each target, then the files that no kustomization uses; what can't be built or read goes into `left_out`."""
-    using = building.builder()
-    how = Options(using=using, timeout=flags["timeout"], follow=flags["follow_links"])
+    how = Options(using=building.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
     settings = Settings(configs, lambda config: config)
     parts = parts_of(found, configs, settings, wanted=False)
-    missing = building.missing(found.targets) if using is None else None
-    problems = (*found.problems, *([missing] if missing else []))
-    left_out += [strict(judge_problem(Unit(settings=settings(os.path.dirname(each.file))), each)) for each in problems]  # noqa: PTH120
     left_out += of_repository(found, configs, settings)
-    for unit in (*([] if missing else parts.targets), *parts.files):
+    for unit in (*parts.targets, *parts.files):
         yield from _read(unit, how, left_out)
 
 
@@ -172,11 +168,10 @@ def _with_offered(read: Read, offered: sharing.Offered | None, *, verbose: bool)
 
 
 def _read(unit: Unit, how: Options, left_out: list[UnitResult]) -> Iterator[Read]:
-    """What a unit consists of; nothing where it can't be built, or where no object in its files can be read."""
+    """What a unit consists of, as it is written where it can't be built; nothing where no object in its files can be read."""
     parsed, settings = loading.read(unit, how), unit.settings
     if parsed.problem:
-        left_out.append(strict(judge_problem(unit, parsed.problem)))
-        return
+        left_out.append(judge_problem(unit, parsed.problem))
     found = parsed.found
     left_out.append(_unread(found, parsed.lost, settings))
     if not found.items:
@@ -185,7 +180,7 @@ def _read(unit: Unit, how: Options, left_out: list[UnitResult]) -> Iterator[Read
         found=found,
         config=settings.config,
         config_file=settings.file,
-        built=unit.target,
+        built=unit.target if found.is_built else None,
         target=unit.name,
         cluster=settings.cluster,
         external=settings.external,

@@ -19,7 +19,7 @@ from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, written
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.cli.units import Request, severity_at
+from krm_fn.cli.units import Request, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.loading import Options
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 # Off unless --expanded is set.
 UNEXPANDED = "unexpanded-vm"
-# Fails the run at any severity, unless the baseline knows it.
-UNREADABLE = "unreadable-document"
 # The formats that name every object.
 LISTING = ("junit", "tap")
 
@@ -131,7 +129,10 @@ def check(
     report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
     tally.show(report, found)
-    return _exit_code(report)
+    code = _exit_code(report)
+    if not code:
+        refuse_nothing((*paths, *kustomizations), found)
+    return code
 
 
 def _options(flags: Mapping[str, Any], *, quoted: bool, listed: bool) -> Options:
@@ -168,9 +169,7 @@ def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> C
 
 
 def _exit_code(report: Report) -> int:
-    """1 where a finding fails the run by the config of its target, and where a document can't be read."""
-    if any(finding.rule == UNREADABLE for finding in report.findings):
-        return 1
+    """1 where a finding fails the run by the config of its target."""
     return max((results.exit_code([finding], report.fail_on_of(finding)) for finding in report.findings), default=0)
 
 

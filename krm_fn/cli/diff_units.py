@@ -15,11 +15,11 @@ from krm_fn.repositories import building
 from krm_fn.repositories.bundles import UnitObjects, objects_of
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import judge_problem
 from krm_fn.repositories.loading import Options, Unit
 from krm_fn.repositories.running import run
 from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
+from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,21 +75,25 @@ def with_steps(found: Compared, assumptions: Assumptions) -> Compared:
 
 
 class TreeUnits(Value):
-    """The units of one side by their key, each with its objects; and the findings about what can't be built or read."""
+    """The units of one side by their key, each with its objects, and the findings about what can't be built or read."""
 
     units: Mapping[Key, Unit]
     objects: Mapping[Key, UnitObjects]
-    findings: tuple[Finding, ...]
-    built: bool
 
-    @property
-    def is_whole(self) -> bool:
-        """True if all units can be built and read."""
-        return self.built and all(each.is_whole for each in self.objects.values())
+    def unread(self, key: Key, of: Unit | None) -> tuple[UnitObjects, ...]:
+        """What can't be read whole and has to be to compare a unit with `of`, that of the other side.
 
-    def has_whole(self, key: Key) -> bool:
-        """True for a unit of which all is known; also for one that is not there."""
-        return key not in self.objects or self.objects[key].is_whole
+        Where this side has no such unit, these are all units with files of the other one: they may deliver what is in them.
+        """
+        if key in self.objects:
+            return () if self.objects[key].is_whole else (self.objects[key],)
+        unread = (each for each, found in self.objects.items() if not found.is_whole)
+        parts = _parts(of) if of else frozenset()
+        return tuple(self.objects[each] for each in unread if not parts.isdisjoint(_parts(self.units[each])))
+
+    def counts(self, key: Key) -> bool:
+        """True for a unit with objects of KubeVirt, as far as that is known."""
+        return key in self.objects and self.objects[key].counts
 
     def settings(self, key: Key) -> Config | None:
         """The config of a unit, None if there is no such unit."""
@@ -134,28 +138,30 @@ def _read(
     tree: Tree, found: tuple[Discovery, Discovery], configs: Configs, flags: Mapping[str, Any], bar: Progress
 ) -> TreeUnits:
     """The units of the first discovery; those of the second one only offer objects to them."""
-    using = building.builder()
     settings = Settings(configs, lambda config: config)
-    missing = building.missing(found[0].targets) if using is None else None
-    problems = [*found[0].problems, *([missing] if missing else [])]
-    units, around = (_units(each, settings, built=using is not None) for each in found)
+    units, around = (_units(each, settings) for each in found)
     others = [unit for key, unit in around.items() if key not in units]
-    how = Options(using=using, timeout=flags["timeout"], follow=flags["follow_links"])
+    how = Options(using=building.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
     every = [*units.values(), *others]
     read = run(every, how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch)
-    objects = dict(zip(units, read, strict=False))  # the rest are the others
-    about = [judge_problem(Unit(settings=settings(os.path.dirname(each.file))), each) for each in problems]  # noqa: PTH120
-    findings = [finding for of_unit in about for finding in of_unit.findings]
-    findings += [finding for read_unit in objects.values() for finding in read_unit.findings]
+    objects = dict(zip(units, (_named(tree, each) for each in read), strict=False))  # the rest are the others
     if flags["verbose"]:
         _note(tree, objects)
-    shown = tuple(each.but(file=tree.named(each.file)) for each in findings)
-    return TreeUnits(units=units, objects=objects, findings=shown, built=not problems)
+    return TreeUnits(units=units, objects=objects)
 
 
-def _units(found: Discovery, settings: Settings, *, built: bool) -> dict[Key, Unit]:
-    targets = found.targets if built else ()
-    units = {(each.folder, True): Unit(settings=settings(each.folder), name=each.name, target=each) for each in targets}
+def _named(tree: Tree, found: UnitObjects) -> UnitObjects:
+    """The unit with findings that name files as messages do."""
+    return found.but(findings=tuple(each.but(file=tree.named(each.file)) for each in found.findings))
+
+
+def _parts(unit: Unit) -> frozenset[str]:
+    """What a unit is made of: files, and folders of kustomizations."""
+    return frozenset((*unit.target.inputs, *unit.target.kustomizations) if unit.target else unit.files)
+
+
+def _units(found: Discovery, settings: Settings) -> dict[Key, Unit]:
+    units = {(each.folder, True): Unit(settings=settings(each.folder), name=each.name, target=each) for each in found.targets}
     for folder, files in by_folder(found.files):
         units[folder, False] = Unit(settings=settings(folder), files=files)
     return units
@@ -169,23 +175,26 @@ def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
 
 
 def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: ClusterAfter) -> Compared:
-    """What the change from one side to the other does; `to` is the cluster after the change."""
-    findings = tuple(dict.fromkeys((*base.findings, *head.findings)))
-    found = compared(list(_sides(base, head, to)), assumptions)
-    return found.but(findings=findings, is_whole=base.is_whole and head.is_whole)
+    """What the change from one side to the other does; `to` is the cluster after the change.
+
+    What can't be read is told of where a side has objects of KubeVirt. Raises: NothingFoundError.
+    """
+    both = list(pairs(base, head))
+    unread = {(old, new): (*base.unread(old, head.units.get(new)), *head.unread(new, base.units.get(old))) for old, new in both}
+    about = [each for (old, new), found in unread.items() if base.counts(old) or head.counts(new) for each in found]
+    sides = [each for old, new in both if not unread[old, new] for each in _sides(base, head, old, new, to)]
+    findings = tuple(dict.fromkeys(finding for each in about for finding in each.findings))
+    if not about and not any(each.items for side in (base, head) for each in side.objects.values()):
+        raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
+    return compared(sides, assumptions).but(findings=findings, is_whole=not about)
 
 
-def _sides(base: TreeUnits, head: TreeUnits, to: ClusterAfter) -> Iterator[Sides]:
-    """The folder and both sides of each pair of units that can be compared."""
-    for old, new in pairs(base, head):
-        if not (base.has_whole(old) and head.has_whole(new)):
-            continue
-        before, after = base.settings(old), head.settings(new)
-        after = after or before
-        if not after:
-            continue
-        before = before or after
-        yield new[0], base.side(old, before), head.side(new, to.settings(after))
+def _sides(base: TreeUnits, head: TreeUnits, old: Key, new: Key, to: ClusterAfter) -> Iterator[Sides]:
+    """The folder and both sides of units that can be compared."""
+    before, after = base.settings(old), head.settings(new)
+    after = after or before
+    if after:
+        yield new[0], base.side(old, before or after), head.side(new, to.settings(after))
 
 
 def pairs(base: TreeUnits, head: TreeUnits) -> Iterator[tuple[Key, Key]]:

@@ -14,19 +14,18 @@ from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import building, merging
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import UnitResult, judge_problem
+from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.loading import Unit
-from krm_fn.repositories.rendering import RenderedUnit, render_unit, strict
+from krm_fn.repositories.rendering import RenderedUnit, render_unit
 from krm_fn.repositories.running import run
 from krm_fn.repositories.settings import Settings
 from krm_fn.repositories.types import Discovery
 from krm_fn.sources.places import Places
-from krm_fn.sources.reading import NothingFoundError
-from krm_fn.sources.salvage import UNREADABLE_DOCUMENT, passed_over
+from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from krm_fn.repositories.clusters import Configs
     from krm_fn.repositories.loading import Options
     from krm_fn.repositories.rendering import Write
-    from krm_fn.repositories.types import Problem
 
 
 class Search:
@@ -52,7 +50,7 @@ class Search:
     @property
     def is_repository(self) -> bool:
         """True where the folders have more than files that are objects of one bundle."""
-        return bool(self.found.targets or self.found.problems or self.found.excluded)
+        return bool(self.found.targets or self.found.excluded)
 
 
 def _without(configs: Configs, folder: str) -> Callable[[str], bool]:
@@ -69,36 +67,22 @@ def _without(configs: Configs, folder: str) -> Callable[[str], bool]:
 def render_units(search: Search, how: Options, write: Write, bar: Progress) -> list[RenderedUnit]:
     """What comes of the targets in folders, of the files there, and of what else was named. Raises: InputError."""
     request, found = search.request, search.found
-    using = building.builder()
     settings = Settings(search.configs, request.checking)
     units = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
-    problems = list(found.problems)
-    if using is None and (missing := building.missing(found.targets)):
-        units, problems = [], [*problems, missing]
-    loose = [Unit(settings=settings(folder), files=files) for folder, files in by_folder(found.files)]
+    units += [Unit(settings=settings(folder), files=files) for folder, files in by_folder(found.files)]
     done = run(
-        [*units, *loose],
-        how.but(using=using),
+        units,
+        how.but(using=building.builder()),
         partial(render_unit, write=write),
         title="Rendering",
         jobs=request.flags["jobs"],
         watch=bar.watch,
     )
-    about = [strict(judge_problem(_unit_of(problem, settings), problem)) for problem in problems]
-    about += of_repository(found, search.configs, settings)
-    done += [RenderedUnit(result=each) for each in about]
+    done += [RenderedUnit(result=each) for each in of_repository(found, search.configs, settings)]
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
         done.append(_of_rest(request, rest, how, write, bar))
-    if not any(each.result.objects or each.result.findings for each in done):
-        raise NothingFoundError(
-            f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
-        )
     return done
-
-
-def _unit_of(problem: Problem, settings: Settings) -> Unit:
-    return Unit(settings=settings(os.path.dirname(problem.file)))  # noqa: PTH120
 
 
 def by_folder(files: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -134,20 +118,19 @@ def _of_rest(request: Request, paths: tuple[str, ...], how: Options, write: Writ
     return RenderedUnit(result=result, written=write(found, outcome))
 
 
-def combined_findings(done: Sequence[RenderedUnit]) -> list[Finding]:
+def combined_findings(done: Iterable[UnitResult]) -> list[Finding]:
     """The findings of all units, in order; one that several targets share is there once, with all of them."""
     before = 0
     found: list[Finding] = []
     for each in done:
-        found += each.result.renumbered(before).findings
-        before += each.result.items
+        found += each.renumbered(before).findings
+        before += each.items
     return list(results.ordered(merging.merged(found)))
 
 
 def exit_code(done: Collection[UnitResult]) -> int:
-    """1 where a finding fails the run by the config of its unit, and where a document can't be read."""
-    unreadable = any(finding.rule == UNREADABLE_DOCUMENT for each in done for finding in each.findings)
-    return 1 if unreadable else max((results.exit_code(each.findings, each.fail_on) for each in done), default=0)
+    """1 where a finding fails the run by the config of its unit."""
+    return max((results.exit_code(each.findings, each.fail_on) for each in done), default=0)
 
 
 def note_all(search: Search, done: Iterable[RenderedUnit]) -> None:

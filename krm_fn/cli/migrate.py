@@ -110,7 +110,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
     with bar.at("Searching"):
         excludes = Configs(paths, exclude=flags["exclude"]).excludes
         found = discover(folders, excludes=excludes, follow=follow) if folders else Discovery()
-    if not (found.targets or found.problems or found.excluded):
+    if not (found.targets or found.excluded):
         named = frozenset(Path(path).as_posix() for path in paths)
         return options.read_sources(
             paths,

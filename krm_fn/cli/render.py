@@ -22,11 +22,11 @@ from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories.loading import Options, repairing
+from krm_fn.repositories.loading import Options
 from krm_fn.repositories.rendering import with_variants
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
-from krm_fn.sources.salvage import UNREADABLE_DOCUMENT, left_alone, passed_over, reported
+from krm_fn.sources.salvage import left_alone, passed_over, repairing, reported
 
 if TYPE_CHECKING:
     from typing import Any
@@ -139,11 +139,10 @@ def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool,
     if verbose:
         options.note(f"the target release is KubeVirt {outcome.release}")
     unread = reported(lost, config.severity, outcome.release)
-    unreadable = any(each.rule == UNREADABLE_DOCUMENT for each in unread)
     outcome = outcome.but(findings=results.ordered([*skipped, *with_variants(outcome.findings, found, config)]))
     report(results.ordered([*unread, *Places(found, lost, policies=config.policies).located(outcome.findings)]), sys.stderr)
     outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
-    code = 1 if unreadable else results.exit_code(outcome.findings, config.fail_on)
+    code = results.exit_code(outcome.findings, config.fail_on)
     if in_place and not force:
         changed = inplace_folders.changed_objects([inplace_folders.Rendered(found, outcome)])
         inplace_folders.refuse_patched(changed, paths, follow=flags["follow_links"])

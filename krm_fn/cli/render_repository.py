@@ -12,6 +12,7 @@ from krm_fn.cli.combining import COMBINED, Part
 from krm_fn.cli.layout import Laid, folder_of, laid_out, pieces
 from krm_fn.cli.output_dir import OutputDir
 from krm_fn.cli.outputs import WITH_RESULTS
+from krm_fn.cli.units import refuse_nothing
 from krm_fn.findings.results import report
 from krm_fn.sources.reading import STDIN
 
@@ -35,7 +36,7 @@ def to_stdout(search: Search, how: Options, bar: Progress, output: str) -> int:
         if output == "patch" and (left_out := sum(part.written.left_out for part in parts)):
             options.note(f"added objects ({left_out}) are left out, because a patch cannot add objects; -o yaml prints them")
         with bar.at("Writing"):
-            data = combined.combine(parts, folders.combined_findings(done))
+            data = combined.combine(parts, folders.combined_findings(each.result for each in done))
         write_out(data)
     return code
 
@@ -53,8 +54,6 @@ def to_folder(search: Search, how: Options, bar: Progress, folder: str) -> int:
     top = _top(search.request)
     files = laid_out((Laid(unit.result.name, unit.written) for unit in done if unit.written is not None), top)
     unbuilt = [folder_of(name, top) for name in _unbuilt(search, done)]
-    if search.found.problems:
-        unbuilt = [""]  # kustomizations that include one another are no targets: all may be theirs
     with bar.at("Writing"):
         changes = out.write(files, lambda path: any(path.startswith(f"{each}/" if each else "") for each in unbuilt))
     for file in changes.written:
@@ -68,14 +67,17 @@ def _rendered(search: Search, how: Options, write: Write, bar: Progress) -> Sequ
     done = folders.render_units(search, how, write, bar)
     if search.request.flags["verbose"]:
         folders.note_all(search, done)
-    report(folders.combined_findings(done), sys.stderr)
+    found = [each.result for each in done]
+    report(folders.combined_findings(found), sys.stderr)
+    if not folders.exit_code(found):
+        refuse_nothing((*search.request.paths, *search.request.kustomizations), found, search.found)
     return done
 
 
 def _unbuilt(search: Search, done: Iterable[RenderedUnit]) -> set[str]:
-    """The targets of which nothing was built."""
+    """The targets of which nothing was built, and all kustomizations in them: each may have been a target in an earlier run."""
     built = {unit.result.name for unit in done if unit.written is not None}
-    return {target.name for target in search.found.targets if target.name not in built}
+    return {folder for target in search.found.targets if target.name not in built for folder in target.kustomizations}
 
 
 def _top(request: Request) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.trees import Change, paths_in, trees_of
 from krm_fn.cli.units import Request
+from krm_fn.findings import results
 from krm_fn.reporting.describing import Part, describe
 from krm_fn.reporting.input import Change as Changed
 from krm_fn.reporting.input import Report, Unit
@@ -71,14 +73,15 @@ def report(
     output: str,
     config_file: str | None,
     **flags: Any,
-) -> None:
+) -> int:
     """Write one page about VMs for a browser.
 
     The input is files, folders, kustomizations (-k DIR) or stdin (-). The page shows the findings of `check`, what the
     VMs need, what they refer to, and each rendered VM with the source of each value. With --base REF, it also shows
     what the change since a commit does to each VM. The page is one file that loads nothing.
 
-    The exit code is 0 also if there are findings. Use check to fail a pipeline.
+    The exit code is 0 also if there are findings. It is 1 if a kustomization can't be built or a document can't be read:
+    stderr says why. Use check to fail a pipeline.
     """
     page = _page_writer()
     target = "" if output == "-" else output
@@ -106,6 +109,11 @@ def report(
     with bar.at("Writing"):
         text = page(_report(tuple(map(_named, (*paths, *kustomizations))), described, checked).but(**changes))
     output_files.write([(target, text)])
+    unjudged = [each for each in checked.findings if results.is_unjudged(each)]
+    results.report(unjudged, sys.stderr)
+    if not unjudged:
+        units.refuse_nothing((*paths, *kustomizations), found)
+    return int(bool(unjudged))
 
 
 def _page_writer() -> Callable[[Report], str]:

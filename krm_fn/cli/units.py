@@ -6,19 +6,22 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from krm_fn.base.console import file_name
 from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
 from krm_fn.cli import executors, options
+from krm_fn.cli.formats import counted
 from krm_fn.repositories import building, charts, clusters
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import UnitResult, judge_problem, judge_sources, of_no_object, release_of
-from krm_fn.repositories.loading import Parsed, Unit, named_files, repairing
+from krm_fn.repositories.loading import Parsed, Unit, named_files
 from krm_fn.repositories.running import judge_all
 from krm_fn.repositories.settings import Settings, files_by_settings
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.reading import STDIN, NothingFoundError
-from krm_fn.sources.salvage import passed_over
+from krm_fn.sources.salvage import passed_over, repairing
 from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
     Key = tuple[str, str]
 
+NOTHING = Discovery()
+MOST_NAMED = 3  # targets in a message
 # The key of all that was named as one bundle.
 ONE = ("", "-")
 
@@ -76,7 +81,7 @@ def is_one_bundle(found: Discovery, configs: Configs) -> bool:
 
     Raises: ConfigError.
     """
-    if found.targets or found.problems or found.excluded or found.charts:
+    if found.targets or found.excluded or found.charts:
         return False
     return not any(settings.external or settings.cluster for settings, _ in files_by_settings(found, configs))
 
@@ -151,17 +156,10 @@ def of_one_bundle(
 
 def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[UnitResult]:
     """What comes of the targets in folders, of the files there, and of what else was named."""
-    using = building.builder()
     settings = Settings(configs, request.checking)
     parts = parts_of(found, configs, settings, wanted=request.flags["helm"])
-    units = parts.targets
-    problems = [(settings(os.path.dirname(problem.file)), problem) for problem in found.problems]  # noqa: PTH120
-    if using is None and (missing := building.missing(found.targets)):
-        problems.append((units[0].settings, missing))
-        units = []
-    units = [unit.but(before=request.before.get(key_of(unit))) for unit in (*units, *parts.files, *parts.charts)]
-    done = _judged(request, how.but(using=using), bar, units)
-    done += [judge_problem(Unit(settings=own), problem) for own, problem in problems]
+    units = [unit.but(before=request.before.get(key_of(unit))) for unit in (*parts.targets, *parts.files, *parts.charts)]
+    done = _judged(request, how.but(using=building.builder()), bar, units)
     done += [
         judge_problem(each, Problem(file=each.target.file, reason="flag", is_chart=True))
         for each in parts.unbuilt
@@ -171,13 +169,29 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     rest = tuple(path for path in request.paths if path not in request.folders)
     if rest or request.kustomizations:
         done.append(of_one_bundle(request, how, bar, rest, request.kustomizations))
-    if not any(each.objects or each.findings for each in done):
-        raise NothingFoundError(
-            f"no Kubernetes object found in {', '.join(request.paths)}; expected YAML or JSON with apiVersion and kind"
-        )
     if request.flags["verbose"]:
         _note(found, done, {each.target.folder for each in parts.charts if each.target})
+    if not any(each.findings for each in done):
+        refuse_nothing(request.paths, done, found)
     return done
+
+
+def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Discovery = NOTHING) -> None:
+    """Raises: NothingFoundError if no object was judged; it says why, as far as findings do not say so."""
+    done = list(done)
+    if any(each.objects for each in done):
+        return
+    unbuilt = [each.name for each in done if each.name and not each.built]
+    findings = sum(len(each.findings) for each in done)
+    reasons = [
+        f"not built: {listed(unbuilt, 'and', most=MOST_NAMED)}" if unbuilt else "",
+        f"excluded: {counted(len(found.excluded), 'file')}" if found.excluded else "",
+        f"findings: {findings}" if findings else "",
+    ]
+    where = ", ".join(map(file_name, paths))
+    if because := ", ".join(filter(None, reasons)):
+        raise NothingFoundError(f"nothing is judged in {where}: {because}; use --verbose to see why, or name other paths")
+    raise NothingFoundError(f"no Kubernetes object found in {where}; expected YAML or JSON with apiVersion and kind")
 
 
 def parts_of(found: Discovery, configs: Configs, settings: Settings, *, wanted: bool) -> Parts:

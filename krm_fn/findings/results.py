@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DOCS = "https://kubevirt-render.dev/rules/"
 
+NOT_BUILT, UNREADABLE = "kustomization-not-built", "unreadable-document"
 MOST_TARGETS = 3  # that a line names
 LONGEST = 10_000  # characters of a text in results
 
@@ -139,11 +140,14 @@ def _message_and_path(result: Any) -> tuple[str, str]:
 
 
 def exit_code(findings: Iterable[Finding], fail_on: str) -> int:
-    """1 if a finding is at least as severe as `fail_on` ("error", "warning" or "never"), otherwise 0."""
-    if fail_on == "never":
-        return 0
-    worst = SEVERITIES.index(fail_on)
-    return int(any(SEVERITIES.index(finding.severity) <= worst for finding in findings))
+    """1 if a finding is at least as severe as `fail_on` ("error", "warning" or "never"), or of what is not judged; else 0."""
+    worst = -1 if fail_on == "never" else SEVERITIES.index(fail_on)
+    return int(any(SEVERITIES.index(finding.severity) <= worst or is_unjudged(finding) for finding in findings))
+
+
+def is_unjudged(finding: Finding) -> bool:
+    """True for a finding that fails a run whatever `failOn` is: what it is about is not judged, or not as a whole."""
+    return finding.rule == UNREADABLE or (finding.rule == NOT_BUILT and finding.severity == SEVERITIES[0])
 
 
 def count(findings: Iterable[Finding]) -> Mapping[str, int]:

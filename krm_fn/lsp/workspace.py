@@ -18,7 +18,7 @@ from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.fixes import agreed
-from krm_fn.repositories.judging import UnitResult, judge, judge_problem, release_of
+from krm_fn.repositories.judging import UnitResult, judge, release_of
 from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
 from krm_fn.repositories.material import material_of
 from krm_fn.repositories.pools import tidied
@@ -77,7 +77,6 @@ class Workspace:
             int, tuple[Read, Taken, UnitResult]
         ] = {}  # what was read, what it takes of others, and the judgement
         self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
-        self._others: list[UnitResult] = []  # of what can't be built
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
         self._keeping: AbstractContextManager[object] = nullcontext() if afresh else Keeper()
 
@@ -149,7 +148,7 @@ class Workspace:
                 self._take_units()
             except RenderError as error:
                 self.error = error
-                self._units, self._results, self._others = [], [], []
+                self._units, self._results = [], []
         self._due = set(range(len(self._units)))
         if self._options.builds:
             self._options.builds.forget_all_but(unit.name for unit in self._units)
@@ -158,8 +157,7 @@ class Workspace:
     def findings(self) -> dict[str, list[Finding]]:
         """The findings of all units by file; those about no file are left out."""
         found: dict[str, list[Finding]] = {}
-        results = (*(result for _, result in self._results), *self._others)
-        each = [finding for result in results for finding in result.renumbered(0).findings]
+        each = [finding for _, result in self._results for finding in result.renumbered(0).findings]
         each += [finding for file in self.texts for finding in self._unreadable(file)]
         for finding in merging.merged(each):
             if finding.file:
@@ -191,7 +189,8 @@ class Workspace:
         unit, taken = self._units[number], self._judged[number][1] if number in self._judged else NOTHING
         with self._reading():
             found = self._read(unit, self._options)
-        return material_of(found, unit.settings, taken.surroundings(unit.settings.external), unit.target) if found else None
+        target = unit.target if found and found.is_built else None
+        return material_of(found, unit.settings, taken.surroundings(unit.settings.external), target) if found else None
 
     def objects_with(self, file: str, texts: Mapping[str, bytes]) -> Sequence[Any] | None:
         """The objects of the same unit with these texts, by the resolved names of its files."""
@@ -260,18 +259,11 @@ class Workspace:
     def _take_units(self) -> None:
         using = building.builder() if self.may_build else None
         self._options = self._options.but(using=using)
-        targets = self._found.targets if using else ()
+        targets = self._found.targets if self.may_build else ()
         self._units = [Unit(settings=self._settings(each.folder), name=each.name, target=each) for each in targets]
         kustomized = frozenset(folder for target in self._found.targets for folder in target.kustomizations)
         for group, files in files_by_settings(self._found, self._configs):
             self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
-        problems = [*self._found.problems]
-        if using is None and self.may_build and (missing := building.missing(self._found.targets)):
-            problems.append(missing)
-        self._others = [
-            judge_problem(Unit(settings=self._settings(os.path.dirname(each.file))), each)  # noqa: PTH120
-            for each in problems
-        ]
 
     def _complete(self) -> None:
         """Judge what has changed, or takes something else of others in its cluster than before."""

@@ -90,15 +90,9 @@ def version(of: Builder) -> str:
     return "" if ran.code else ran.out.decode(errors="replace").strip()
 
 
-def missing(targets: Iterable[Target]) -> Problem | None:
-    """What there is to say of targets where no program is there that builds; None where there is no target."""
-    count = sum(1 for _ in targets)
-    return Problem(file="", reason="program", count=count) if count else None
-
-
 def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout: float = TIMEOUT) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name."""
-    kustomizations = _read(target)
+    kustomizations = kustomizations_of(target)
     if problem := target.problem or _needs_helm(kustomizations, flags):
         return problem
     with programs.scratch() as made:
@@ -125,7 +119,7 @@ def _built(target: Target, using: Builder, flags: Sequence[str], built: Built, t
     return built._replace(data=as_before(ran.out) if built.copy else ran.out)
 
 
-def _read(target: Target) -> list[Kustomization]:
+def kustomizations_of(target: Target) -> list[Kustomization]:
     """The kustomizations of a target, itself first."""
     found = []
     for folder in target.kustomizations:

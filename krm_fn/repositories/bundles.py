@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.repositories import judging
-from krm_fn.repositories.rendering import strict
+from krm_fn.repositories import judging, written
 from krm_fn.sources.salvage import reported
 
 if TYPE_CHECKING:
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
 class UnitObjects(Value):
     """The objects of one unit, and what it lacks and other units of its cluster offer.
 
-    `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why.
+    `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why. `counts`: objects of
+    KubeVirt are in it, or may be.
     """
 
     items: Sequence[Any] = ()
@@ -30,6 +30,7 @@ class UnitObjects(Value):
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     is_whole: bool = True
+    counts: bool = False
 
 
 def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObjects:
@@ -39,11 +40,15 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
     """
     config = unit.settings.config
     if parsed.problem:
-        return UnitObjects(findings=strict(judging.judge_problem(unit, parsed.problem)).findings, is_whole=False)
+        about = judging.judge_problem(unit, parsed.problem.but(counts=True, instead="uncompared")).findings
+        notes = judging.judge_problem(unit, parsed.problem).notes
+        return UnitObjects(findings=about, notes=notes, is_whole=False, counts=parsed.problem.counts)
+    is_whole = all(each.is_template for each in parsed.lost)
     return UnitObjects(
         items=parsed.found.items,
         taken=tuple(offer.obj for offer in taken.offers),
         findings=tuple(reported(parsed.lost, config.severity, judging.release_of(config))),
         notes=(*parsed.notes, *taken.notes),
-        is_whole=all(each.is_template for each in parsed.lost),
+        is_whole=is_whole,
+        counts=not is_whole or written.has_kubevirt(parsed.found),
     )

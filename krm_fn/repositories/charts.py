@@ -63,10 +63,12 @@ def charts(files: Iterable[str], used: frozenset[str] | set[str]) -> Iterator[Ta
 def makes_vms(chart: Target) -> bool:
     """True where a template of the chart, or of a chart in it, mentions a kind of KubeVirt."""
     below = len(chart.file) - len(CHART)
-    return any("templates/" in file[below:] and file.endswith(OF_TEMPLATES) and _mentions(file) for file in chart.inputs)
+    templates = (file for file in chart.inputs if "templates/" in file[below:] and file.endswith(OF_TEMPLATES))
+    return any(map(mentions_kubevirt, templates))
 
 
-def _mentions(file: str) -> bool:
+def mentions_kubevirt(file: str) -> bool:
+    """True where the text of a file has a kind of KubeVirt; False also for one that can't be read."""
     try:
         return bool(OF_KUBEVIRT.search(read_found(file)[0]))
     except OSError:

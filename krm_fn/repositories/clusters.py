@@ -18,6 +18,7 @@ from krm_fn.base.value import Value
 from krm_fn.config import repository
 from krm_fn.config.places import located
 from krm_fn.config.repository import RepositoryConfig
+from krm_fn.findings.results import NOT_BUILT
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files, policies
 from krm_fn.rules import registry
@@ -27,6 +28,7 @@ from krm_fn.sources.files import repository as repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from krm_fn.base.external import External
     from krm_fn.config.repository import ClusterSection, Section
@@ -213,20 +215,28 @@ class Configs:
     def _combined(self, own: ConfigFile | None, root: ConfigFile | None, cluster: ClusterSection | None) -> TargetSettings:
         above: list[Section] = [root.config] if root else []
         sections = [*above, *([cluster] if cluster else []), *([own.config] if own and own is not root else [])]
-        stated: dict[str, object] = {}
+        stated: dict[str, Any] = {}
         for section in sections:
             stated = config.laid_over(stated, section.stated)
-        if not self._named and "rule_packages" in stated:  # a file of a repository under review must not have code loaded
-            stated["barred_packages"] = stated.pop("rule_packages")
+        if not self._named:
+            stated = _without_power(stated)
         of_configs = next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ())
         return TargetSettings(
-            config=self._flags(Config(**stated)),  # type: ignore[arg-type]  # the checks made the values
+            config=self._flags(Config(**stated)),
             cluster=cluster.name if cluster else "",
             external=tuple(dict.fromkeys(each for section in sections for each in section.external)),
             build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
             helm=next((each.helm for each in reversed(sections) if each.helm is not None), False),
         )
+
+
+def _without_power(stated: dict[str, Any]) -> dict[str, Any]:
+    """What a file of a repository under review may state: it has no code loaded, and hides nothing that is not judged."""
+    severity = {rule: level for rule, level in stated.get("severity", {}).items() if rule != NOT_BUILT}
+    packages = {"barred_packages": stated["rule_packages"]} if "rule_packages" in stated else {}
+    kept = {key: value for key, value in stated.items() if key not in ("severity", "rule_packages")}
+    return {**kept, **packages, **({"severity": severity} if severity else {})}
 
 
 def _is_below(folder: str, top: str) -> bool:

@@ -62,16 +62,16 @@ class _Sorted:
         included = {below for node in self._reached.values() for below in node.includes if below != node.folder}
         roots = [node for node in self._live if not (node.is_component or node.folder in included)]
         targets = [self._target(node) for node in roots]
+        targets += self._circles(targets)
         named = self._used(self._reached.values())
         used = named | self._of_charts()
         left_out = self._excluded | (self._used(node for node in self._nodes.values() if node.folder not in self._reached))
         rest = [file for file in self._files if file not in used]
         return Discovery(
-            targets=tuple(targets),
+            targets=tuple(sorted(targets, key=lambda target: target.folder)),
             files=tuple(file for file in rest if file not in left_out),
             used=frozenset(used),
             excluded=tuple(file for file in rest if file in left_out),
-            problems=tuple(self._circles(targets)),
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named)),
         )
 
@@ -82,14 +82,14 @@ class _Sorted:
         folders = tuple(node.folder for node in nodes)
         return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem)
 
-    def _circles(self, targets: Iterable[Target]) -> Iterator[Problem]:
-        """A problem for each circle of kustomizations that no target includes."""
+    def _circles(self, targets: Iterable[Target]) -> Iterator[Target]:
+        """A target for each circle of kustomizations that no other target includes."""
         seen = {folder for target in targets for folder in target.kustomizations}
         for node in self._live:
             if node.folder not in seen and not node.is_component:
                 nodes, cycle = self._graph.closure(node.folder)
-                if (problem := _circle(cycle, self._graph)) and seen.isdisjoint(cycle):
-                    yield problem
+                if cycle and seen.isdisjoint(cycle):
+                    yield self._target(node)
                 seen.update(each.folder for each in nodes)
 
     def _used(self, nodes: Iterable[Node]) -> set[str]:

@@ -94,7 +94,7 @@ class Graph:
                 includes.append(folder)
             elif each.role in PLUGINS:
                 folders.append(folder)
-        files += [each.path for each in one.files]
+        files += [each.path for each in one.files if not self._leads_out(each.path)]
         named = (*files, *(real for file in files if (real := self._linked_file(file)) != file))
         problem = found.problem or self._outside(found)
         return Node(one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders), problem)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"
+NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
 
 
 class Subject(Value):
@@ -99,29 +100,33 @@ class UnitResult(Value):
 
 
 def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitResult:
-    """What comes of a unit; `taken` is what it takes of the others of its cluster.
+    """What comes of a unit; `taken` is what it takes of the others of its cluster. Nothing is fixed in what can't be built.
 
     Raises: InputError for a document that can't be read where the config silences that.
     """
-    if parsed.problem:
-        unbuilt = judge_problem(unit, parsed.problem)
-        return unbuilt.but(fixing=Fixing(reads=unit.target.inputs)) if options.fixing and unit.target else unbuilt
-    if not (parsed.found.sources or parsed.lost):
-        return of_no_object((), unit.settings).but(name=unit.name, notes=parsed.notes)
-    result = judge_sources(parsed, unit.settings, options, taken, target=unit.target, before=unit.before)
+    result = of_no_object((), unit.settings)
+    if parsed.found.sources or parsed.lost:
+        target, how = (None, options.but(fixing=False)) if parsed.problem else (unit.target, options)
+        result = judge_sources(parsed, unit.settings, how, taken, target=target, before=unit.before)
     notes = (*parsed.notes, *taken.notes, *result.notes)
+    if parsed.problem:
+        about = judge_problem(unit, parsed.problem)
+        notes = (*about.notes, *notes)
+        fixing = Fixing(reads=unit.inputs) if options.fixing and unit.target else None
+        result = result.but(findings=results.ordered([*about.findings, *result.findings]), built=False, fixing=fixing)
     return result.but(name=unit.name, cluster=unit.settings.cluster, notes=notes)
 
 
-def judge_problem(unit: Unit, problem: Problem) -> UnitResult:
-    """What there is to say of a target that can't be built."""
+def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:
+    """What there is to say of a target that can't be built: a note where it has no object of KubeVirt, unless `always`."""
     config = unit.settings.config
-    if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
-        return of_no_object((), unit.settings).but(
-            name=unit.name, notes=("this chart is not built, and makes no VMs",), built=False
-        )
     found = problems.findings((problem,), config.severity, release_of(config))
-    return of_no_object(found, unit.settings).but(name=unit.name, built=False)
+    result = of_no_object((), unit.settings).but(name=unit.name, built=False)
+    if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
+        return result.but(notes=("this chart is not built, and makes no VMs",))
+    if not (problem.counts or always):
+        return result.but(notes=tuple(f"{each.message}; it has no object of KubeVirt" for each in found))
+    return result.but(findings=tuple(fingerprints.printed(found)))
 
 
 def of_no_object(found: Iterable[Finding], settings: TargetSettings) -> UnitResult:

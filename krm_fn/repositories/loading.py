@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base.value import Value
-from krm_fn.repositories import building, charts, sharing
+from krm_fn.repositories import building, charts, sharing, written
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading
 from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.reading import NothingFoundError, Sources, Texts
-from krm_fn.sources.salvage import salvage
+from krm_fn.sources.salvage import repairing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from krm_fn.repositories.types import Target
     from krm_fn.sources.salvage import Lost
 
-    Repair = Callable[[bytes, str], bytes]
-
 FAST = 1  # level of compression
+NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
 
 
 class Unit(Value):
@@ -91,8 +90,8 @@ class Options(Value):
 class Parsed(Value):
     """The objects of a unit, documents of it that can't be read, and what was left alone, a note each.
 
-    `problem` says why a target can't be built; it has no objects then. A unit without objects may have only notes. `folder` is
-    where it is.
+    `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
+    objects may have only notes. `folder` is where it is.
     """
 
     folder: str
@@ -150,17 +149,18 @@ def texts_of(unit: Unit, options: Options) -> Texts | Problem:
 
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing."""
-    if options.using is None:
-        return Problem(file=target.file, reason="program")
     build = options.builds.build if options.builds else building.build
-    return build(target, options.using, flags=flags, timeout=options.timeout)
+    found = build(target, options.using, flags=flags, timeout=options.timeout) if options.using else NO_PROGRAM
+    return found.but(counts=written.counts(target, found)) if isinstance(found, Problem) else found
 
 
 def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
     """The objects of the texts of a unit. Raises: InputError for what is built and can't be read."""
-    if isinstance(texts, Problem):
-        return Parsed(folder=unit.called, problem=texts)
     lost: list[Lost] = []
+    if isinstance(texts, Problem):
+        own = written.read(unit.target, lost) if unit.target and texts.counts and not texts.is_chart else None
+        problem = texts.but(instead="written" if own else "")
+        return Parsed(folder=unit.called, found=own or Sources(sources=()), lost=tuple(lost), problem=problem)
     notes: list[str] = []
     if unit.target and unit.target.is_chart:
         found = charts.read_built(unit.target, texts.given[0].data, lost)
@@ -195,20 +195,6 @@ def unpacked(texts: bytes) -> Texts | Problem:
     """The texts of a `Loaded`, in a process of the same run."""
     found: Texts | Problem = pickle.loads(zlib.decompress(texts))  # noqa: S301  a process of this run made it
     return found
-
-
-def repairing(lost: list[Lost], named: frozenset[str]) -> Repair:
-    """What makes a text readable by emptying documents; it notes them in `lost`.
-
-    A document in a folder that has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
-    """
-
-    def repair(data: bytes, file: str) -> bytes:
-        data, found = salvage(data, file)
-        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
-        return data
-
-    return repair
 
 
 def named_files(paths: Sequence[str]) -> frozenset[str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Write = Callable[[Sources, Outcome], Any]
 
-NOT_BUILT, DUPLICATE = "kustomization-not-built", "duplicate-object"
+DUPLICATE = "duplicate-object"
 # The kinds of objects that decide how VMs are rendered.
 DECIDING = (*sharing.KINDS, "VirtualMachineInstancePreset", "KubeVirt", "HyperConverged")
 
@@ -47,7 +47,7 @@ def render_unit(unit: Unit, parsed: Parsed, taken: Taken, options: Options, *, w
     Raises: InputError for a document that can't be read where the config silences that.
     """
     if parsed.problem:
-        return RenderedUnit(result=strict(judging.judge_problem(unit, parsed.problem)))
+        return RenderedUnit(result=judging.judge_problem(unit, parsed.problem, always=True))  # it is missing from the output
     if not (parsed.found.sources or parsed.lost):
         return RenderedUnit(result=judging.of_no_object((), unit.settings).but(name=unit.name, notes=parsed.notes))
     outcome = rendered(parsed.found, unit, taken, ignores=options.ignores)
@@ -107,10 +107,3 @@ def _findings(unit: Unit, found: Sources, outcome: Outcome, lost: Sequence[Lost]
     if unit.target:
         located = Homes(unit.target, found, places).of(located)
     return results.ordered([*reported(lost, unit.settings.config.severity, outcome.release), *located])
-
-
-def strict(result: UnitResult) -> UnitResult:
-    """A target that is not built is missing from the output: an error, unless the config gives the rule a severity."""
-    if NOT_BUILT in result.severity:
-        return result
-    return result.but(findings=tuple(each.but(severity="error") for each in result.findings))

@@ -256,4 +256,4 @@ def _parsed(piece: Piece, options: Options) -> Parsed:
 def taken_of(unit: Unit, found: Parsed, offered: Mapping[str, Offered]) -> Taken:
     """What a unit takes of what the units of each cluster offer."""
     of_cluster = offered.get(unit.settings.cluster)
-    return sharing.taken_by(found.reach, of_cluster) if of_cluster and not found.problem else NOTHING
+    return sharing.taken_by(found.reach, of_cluster) if of_cluster and found.found.sources else NOTHING

@@ -55,6 +55,8 @@ class Kustomization(NamedTuple):
 class Target(NamedTuple):
     """A kustomization that no other one in the run uses, or a Helm chart: what is built and judged as one bundle.
 
+    Of kustomizations that include one another, the first one is a target; its problem says so.
+
     `name` and `folder` are the folder; `file` is the kustomization in it. `kustomizations` are the folders of all that it is
     made of, itself first, in the order in which they are included. `inputs` are the files that it is made of, sorted, also
     those that are not there. `problem` says why it can't be built, as far as that is known without a build. `is_chart`: it is a
@@ -74,17 +76,15 @@ class Discovery(NamedTuple):
     """What was found in folders.
 
     `targets` are sorted by folder. `files` are the YAML and JSON files that no kustomization uses, in the order in which they
-    were found. `used` are the files and folders that kustomizations name, `excluded` the files that are left out. `problems`
-    are those that belong to no target. `skipped` are the files that were passed over, `folders` the skipped folders: of other
-    projects, and of the templates of Helm charts. `charts` are the charts that are part of no other chart, and that no
-    kustomization uses.
+    were found. `used` are the files and folders that kustomizations name, `excluded` the files that are left out. `skipped`
+    are the files that were passed over, `folders` the skipped folders: of other projects, and of the templates of Helm charts.
+    `charts` are the charts that are part of no other chart, and that no kustomization uses.
     """
 
     targets: tuple[Target, ...] = ()
     files: tuple[str, ...] = ()
     used: frozenset[str] = frozenset()
     excluded: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     folders: tuple[str, ...] = ()
     charts: tuple[Target, ...] = ()

@@ -106,7 +106,7 @@ class Sources(Value):
     `function_config` is that of a ResourceList that the user names, or None. `powerless` are files with a functionConfig that
     has no effect: a file in a folder must not configure how the folder is judged. `skipped` are skipped files of folders.
     `separate`: the files of different folders may be for different clusters. `kustomized` are folders with kustomizations;
-    `named` are the files that the user names.
+    `named` are the files that the user names. `in_part`: what applies the objects adds others to them, or changes them.
     """
 
     sources: tuple[Source, ...]
@@ -116,6 +116,7 @@ class Sources(Value):
     separate: bool = False
     kustomized: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+    in_part: bool = False
 
     @property
     def items(self) -> list[Any]:
@@ -146,6 +147,11 @@ class Sources(Value):
     def is_found(self, file: str) -> bool:
         """True for a file that was found in a folder."""
         return bool(file) and file not in self.named
+
+    @property
+    def is_built(self) -> bool:
+        """True if all objects come from builds."""
+        return all(source.folder for source in self.sources)
 
     def refuse_skipped(self) -> None:
         """Raises: InputError if a file was skipped, for callers that must not miss an object."""

@@ -83,6 +83,20 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
     return _readable(b"".join(lines), file, lost)
 
 
+def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str], bytes]:
+    """What makes a text readable by emptying documents; it notes them in `lost`.
+
+    A document in a folder that has neither apiVersion nor kind is no Kubernetes object (a playbook, say): it is left alone.
+    """
+
+    def repair(data: bytes, file: str) -> bytes:
+        data, found = salvage(data, file)
+        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
+        return data
+
+    return repair
+
+
 def is_template(file: str) -> bool:
     """True for a file that can't be read because it is a template."""
     try:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from krm_fn.base import bundle
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import as_list, as_map, get, is_set
+from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import DATA_VOLUMES
 from krm_fn.sources.fragments import Fragments, fragments
+from krm_fn.sources.salvage import UNCERTAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,14 +38,23 @@ def certain(findings: Iterable[Finding], found: Sources) -> tuple[list[Finding],
     """The findings without those that may disappear when the files of the folders are applied, and the parts of objects.
 
     They are about an object that is missing only because its namespace, or that of the object that refers to it, is not
-    written. Or they say of a part of an object, such as a patch, what it lacks.
+    written. Or they say of a part of an object, such as a patch, what it lacks. Or they are about what is not there in files
+    of which only a part is known.
     """
-    findings = list(findings)
+    findings = [each for each in findings if not (found.in_part and _is_of_absence(each, found))]
     if not found.separate:
         return findings, Fragments()
     doubts, parts = _Doubts(found), fragments(findings, found)
     kept = (each for each in findings if each.item < 0 or not (doubts.concern(each) or parts.silence(each)))
     return list(kept), parts
+
+
+def _is_of_absence(finding: Finding, found: Sources) -> bool:
+    """True for a finding that an object or a value would take away which is not there."""
+    if finding.rule in UNCERTAIN:
+        return True
+    path = (*finding.inside, *finding.path)
+    return finding.item >= 0 and bool(finding.path) and get(found.items[finding.item], path, UNSET) is UNSET
 
 
 class _Doubts:

@@ -47,7 +47,10 @@ class Unbuilt(Value):
     names the folders), "remote" (`detail` is what the file refers to), "outside" (the same, beyond the repository),
     "restricted" (the same, not below the kustomization), "absent" (`detail` names a file that is not there, and says why),
     "template" (`detail` is the file that is one), "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time
-    that it had) or "program" (none is there that builds; `count` kustomizations need it).
+    that it had) or "program" (none is there that builds).
+
+    `counts`: its files have objects of KubeVirt, as far as they can be read. `instead` says what becomes of these: "written"
+    (they are judged as they are written), "uncompared" (they are not compared), or "" (nothing).
 
     With `is_chart`, it is a Helm chart: the reason is "refused", "outside", "slow" or "dependencies" (`detail` names charts
     that it needs), "flag" (nobody wants it to be built) or "program".
@@ -58,7 +61,8 @@ class Unbuilt(Value):
     detail: str = ""
     line: int = 0
     column: int = 0
-    count: int = 1
+    counts: bool = True
+    instead: str = ""
     is_chart: bool = False
 
 

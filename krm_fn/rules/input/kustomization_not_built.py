@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from krm_fn.rules.facts.inputs import InputFacts, Unbuilt
 
-# What is wrong in the repository; all else is only out of reach.
-WRONG = ("refused", "unreadable", "cycle")
 MESSAGES = {
     "refused": "kustomize does not build this: {detail}",
     "unreadable": "this kustomization can't be read: {detail}",
@@ -47,18 +45,19 @@ MESSAGES = {
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
-    "program": "{count} not built: neither kustomize nor kubectl is on the PATH; install one of them",
+    "program": "not built: neither kustomize nor kubectl is on the PATH; install one of them",
 }
+INSTEAD = {"": "", "written": "; its files are judged as they are written", "uncompared": "; its VMs are not compared"}
 
 
-@rule(severity="warning", worst="error")
+@rule(severity="error")
 def kustomization_not_built(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.unbuilt:
-        yield Hit(message=_message(each), severity="error" if each.reason in WRONG else "")
+        yield Hit(message=_message(each), severity="" if each.counts else "warning")
 
 
 def _message(unbuilt: Unbuilt) -> str:
-    detail, count = unbuilt.detail, f"{unbuilt.count} kustomization{'s are' if unbuilt.count > 1 else ' is'}"
+    detail = unbuilt.detail
     if unbuilt.reason == "plugin":
         detail = f" ({detail})" if detail else ""
-    return MESSAGES[unbuilt.reason].format(detail=detail, count=count)
+    return MESSAGES[unbuilt.reason].format(detail=detail) + INSTEAD[unbuilt.instead]

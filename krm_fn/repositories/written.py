@@ -1,0 +1,143 @@
+"""The files of a kustomization that is not built, as they are written: whether it counts that it is not, and their objects.
+
+Of what a build would do, only the namespaces are set that kustomizations name. Names stay as they are, and patches are not
+applied. What a build would add or change is not known, so that findings which it might take away are left out.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import TYPE_CHECKING
+
+from krm_fn.base.bundle import entries, is_cluster_kind, is_list
+from krm_fn.base.objects import group_of, text
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.repositories import building
+from krm_fn.repositories.charts import mentions_kubevirt
+from krm_fn.repositories.graph import all_below, linked
+from krm_fn.repositories.kustomization import RESOURCES, joined
+from krm_fn.sources import reading
+from krm_fn.sources.files import SUFFIXES
+from krm_fn.sources.reading import NothingFoundError, Sources
+from krm_fn.sources.salvage import repairing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.repositories.types import Kustomization, Problem, Target
+    from krm_fn.sources.reading import Source
+    from krm_fn.sources.salvage import Lost
+
+    Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
+
+GROUP = "kubevirt.io"
+# Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
+HARMLESS = frozenset(
+    (
+        *("apiVersion", "kind", "metadata", *RESOURCES, "namespace", "commonAnnotations", "generatorOptions"),
+        *("buildMetadata", "sortOptions", "configurations", "crds", "openapi"),
+    )
+)
+
+
+def counts(target: Target, problem: Problem) -> bool:
+    """True if objects of KubeVirt are in the files of a target, or beside them: what it refers to elsewhere is not known.
+
+    Of a kustomization that can't be read, all files below its folder may be parts.
+    """
+    beside = {file for folder in target.kustomizations for file in _listed(folder)}
+    below = all_below((os.path.dirname(problem.file) or os.curdir,)) if problem.reason == "unreadable" else ()  # noqa: PTH120
+    files = dict.fromkeys((*target.inputs, *sorted(beside), *below))
+    if any(mentions_kubevirt(file) for file in files if file.endswith(SUFFIXES)):
+        return True
+    found = read(target, [])  # an escaped letter hides a kind from a search in the text
+    return found is not None and has_kubevirt(found)
+
+
+def _listed(folder: str) -> Iterator[str]:
+    """The files right in a folder, links left out: they may lead anywhere."""
+    with os.scandir(folder) as found:
+        yield from (joined(folder, entry.name) for entry in found if entry.is_file(follow_symlinks=False))
+
+
+def has_kubevirt(found: Sources) -> bool:
+    """True if one of the objects is of KubeVirt."""
+    groups = {group_of(entry.obj) for entry in entries(found.items)}
+    return any(group == GROUP or group.endswith("." + GROUP) for group in groups)
+
+
+def read(target: Target, lost: list[Lost]) -> Sources | None:
+    """The objects in the files that a target has as resources; documents that can't be read go into `lost`.
+
+    None if there are no objects.
+    """
+    kustomizations = {each.folder: each for each in building.kustomizations_of(target)}
+    placed = list(dict.fromkeys(_resources(target, kustomizations)))
+    parts = [
+        part.but(sources=tuple(_with_namespace(source, namespace) for source in part.sources))
+        for namespace in dict.fromkeys(namespace for _, namespace in placed)
+        if (part := _read([file for file, own in placed if own == namespace], lost))
+    ]
+    sources = tuple(source for part in parts for source in part.sources)
+    if not any(source.objects for source in sources):
+        return None
+    known = {*kustomizations, *(source.file for source in sources)}
+    named = {each.path for one in kustomizations.values() for each in one.includes if each.role in RESOURCES}
+    lacks = any(path not in known and linked(path) not in known for path in named)
+    return Sources(
+        sources=sources,
+        skipped=tuple(each for part in parts for each in part.skipped),
+        in_part=lacks or any(map(_adds_or_changes, kustomizations.values())),
+    )
+
+
+def _read(files: Sequence[str], lost: list[Lost]) -> Sources | None:
+    try:
+        return reading.read((), found=files, repair=repairing(lost, frozenset()), reports=True)
+    except NothingFoundError:
+        return None
+
+
+def _resources(target: Target, known: dict[str, Kustomization]) -> Iterator[Placed]:
+    """The files that the kustomizations of a target have as resources, each with the namespace that is set on the way to it."""
+    waiting, inputs = [(target.folder, "")], frozenset(target.inputs)
+    seen: set[Placed] = set()
+    while waiting:
+        folder, outer = waiting.pop()
+        if (folder, outer) in seen or folder not in known:
+            continue
+        seen.add((folder, outer))
+        own = known[folder]
+        namespace = outer or text(own.obj.get("namespace"))
+        below = []
+        for path in (each.path for each in own.includes if each.role in RESOURCES):
+            if os.path.isdir(path):  # noqa: PTH112
+                below.append((path if path in known else linked(path), namespace))
+            elif path in inputs and os.path.isfile(path):  # noqa: PTH113  what leads out of the repository is no input
+                yield path, namespace
+        waiting += reversed(below)
+
+
+def _adds_or_changes(kustomization: Kustomization) -> bool:
+    """True if a kustomization does more than to put objects together."""
+    return bool(kustomization.remote) or any(value and key not in HARMLESS for key, value in kustomization.obj.items())
+
+
+def _with_namespace(source: Source, namespace: str) -> Source:
+    """The text with a namespace in its objects; the places in it stay."""
+    if not namespace:
+        return source
+    placed = copy.copy(source.text)
+    objects = frozenset(source.objects)
+    placed.items = [_in(item, namespace) if number in objects else item for number, item in enumerate(source.text.items)]
+    return source.but(text=placed)
+
+
+def _in(obj: Any, namespace: str) -> Any:
+    if not isinstance(obj, dict) or is_cluster_kind(text(obj.get("kind"))):
+        return obj
+    if is_list(obj):
+        return {**obj, "items": [_in(each, namespace) for each in as_list(obj["items"])]}
+    return {**obj, "metadata": {**as_map(obj.get("metadata")), "namespace": namespace}}
