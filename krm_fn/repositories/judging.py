@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"
-NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
 
 
 class Subject(Value):
