@@ -1,65 +1,70 @@
-"""The bundles that a command works on: what its arguments name as one, or each target of the folders by itself."""
+"""The bundles that a command works on: each unit of what its arguments name, with what the others of its cluster offer."""
 
 from __future__ import annotations
 
-import os
 import sys
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from krm_fn.base.console import file_name
 from krm_fn.base.value import Value
-from krm_fn.cli import options
-from krm_fn.cli.folders import combined_findings, exit_code
-from krm_fn.cli.units import is_one_bundle, of_repository, parts_of, refuse_nothing
+from krm_fn.cli.combined import combined_findings, exit_code
+from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
-from krm_fn.repositories import building, loading, sharing
-from krm_fn.repositories.clusters import Configs, TargetSettings
-from krm_fn.repositories.discovery import discover
+from krm_fn.repositories import building
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
-from krm_fn.repositories.loading import Options, Unit, named_files
+from krm_fn.repositories.loading import Options
 from krm_fn.repositories.material import material_of
-from krm_fn.repositories.settings import Settings
-from krm_fn.repositories.types import Discovery
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
-from krm_fn.sources.salvage import passed_over, repairing, reported
+from krm_fn.repositories.running import run
+from krm_fn.sources.salvage import passed_over, reported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.external import External
     from krm_fn.cli.progress import Progress
+    from krm_fn.cli.units import Request
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.judging import UnitResult
+    from krm_fn.repositories.loading import Parsed, Unit
     from krm_fn.repositories.material import Material
-    from krm_fn.repositories.types import Target
+    from krm_fn.repositories.sharing import Taken
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Sources
-    from krm_fn.sources.salvage import Lost
 
 
 class Read(Value):
-    """One bundle: what was read, the config for it and its file, and the names of the target and the cluster, "" for none.
+    """One bundle: a unit, its objects, and what it takes of others."""
 
-    `built` is the target, None for files.
-    `external` are objects that are in the cluster and not in git, `beside` is what is known beside the bundle.
-    """
-
-    found: Sources
-    config: Config
-    config_file: str = ""
-    built: Target | None = None
-    target: str = ""
-    cluster: str = ""
-    external: tuple[External, ...] = ()
-    beside: Surroundings = NO_SURROUNDINGS
+    unit: Unit
+    parsed: Parsed
+    taken: Taken
 
     @property
+    def found(self) -> Sources:
+        """The objects, as they are written where the target can't be built."""
+        return self.parsed.found
+
+    @property
+    def config(self) -> Config:
+        return self.unit.settings.config
+
+    @property
+    def target(self) -> str:
+        """The name of the target, "" for files."""
+        return self.unit.name
+
+    @property
+    def cluster(self) -> str:
+        """The name of the cluster, "" for none."""
+        return self.unit.settings.cluster
+
+    @property
+    def beside(self) -> Surroundings:
+        """What is known beside the bundle."""
+        return self.taken.surroundings(self.unit.settings.external)
+
+    @cached_property
     def material(self) -> Material:
         """The bundle as a unit of a run."""
-        settings = TargetSettings(config=self.config, cluster=self.cluster, file=self.config_file)
-        return material_of(self.found, settings, self.beside, self.built)
+        target = self.unit.target if self.found.is_built else None
+        return material_of(self.found, self.unit.settings, self.beside, target)
 
 
 class Bundles(Value):
@@ -69,119 +74,38 @@ class Bundles(Value):
     exit_code: int = 0
 
 
-def read_bundles(
-    paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, flags: Mapping[str, Any], bar: Progress
-) -> Bundles:
+def read_bundles(request: Request, bar: Progress) -> Bundles:
     """The bundles of what the arguments name. What can't be built or read is reported on stderr and left out, as in `check`.
 
     Raises: ConfigError, UsageError; InputError for what is named and can't be opened or built.
     """
-    folders = tuple(path for path in paths if os.path.isdir(path))  # noqa: PTH112
-    configs = Configs(
-        paths,
-        file=config_file,
-        isolated=flags["isolated"],
-        flags=partial(options.with_flags, flags=flags),
-        exclude=flags["exclude"],
-    )
-    with bar.at("Searching"):
-        found = discover(folders, excludes=configs.excludes, follow=flags["follow_links"]) if folders else Discovery()
-    read: list[Read] = []
-    left_out: list[UnitResult] = []
-    rest = paths
-    if not is_one_bundle(found, configs):
-        rest = tuple(path for path in paths if path not in folders)
-        with bar.at("Building"):
-            read = _with_surroundings(list(_of_folders(found, configs, flags, left_out)), verbose=flags["verbose"])
-    if rest or kustomizations:
-        read += _one(rest, kustomizations, config_file, flags, bar, left_out=left_out)
+    workspace = request.searched(bar)
+    units = units_of(request, workspace)
+    how = Options(using=building.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
+    found = run(units, how, _read, title="Reading", jobs=1, watch=bar.watch)
+    left_out = [*map(_unread, found), *workspace.about()]
     report(combined_findings(left_out), sys.stderr)
-    for each in left_out if flags["verbose"] else ():
-        for text in each.notes:
-            options.note(f"{file_name(each.name)}: {text}")
+    if request.flags["verbose"]:
+        note_all(workspace, units, left_out)
     code = exit_code(left_out)
+    read = [each for each in found if each.found.items]
     if not (read or code):
-        refuse_nothing((*paths, *kustomizations), left_out, found)
+        refuse_nothing((*request.paths, *request.kustomizations), left_out, workspace.found)
     return Bundles(read=read, exit_code=code)
 
 
-def _one(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    config_file: str | None,
-    flags: Mapping[str, Any],
-    bar: Progress,
-    *,
-    left_out: list[UnitResult],
-) -> Iterator[Read]:
-    """What is named as one bundle; nothing where no object in it can be read."""
-    verbose = flags["verbose"]
-    lost: list[Lost] = []
-    found = options.read_sources(
-        paths,
-        kustomizations,
-        verbose=verbose,
-        timeout=flags["timeout"],
-        follow_links=flags["follow_links"],
-        unbuilt=False,
-        repair=repairing(lost, named_files(paths)),
-        reports=True,
-        watch=bar.watch,
-    )
-    near = (*paths, *kustomizations)
-    config = options.settings(found, config_file, flags, near=near, verbose=verbose)
-    left_out.append(_unread(found, lost, TargetSettings(config=config)))
-    if found.items:
-        yield Read(found=found, config=config, config_file=options.config_file_of(found, config_file, flags, near))
+def _read(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> Read:
+    return Read(unit=unit, parsed=parsed, taken=taken)
 
 
-def _unread(found: Sources, lost: Sequence[Lost], settings: TargetSettings) -> UnitResult:
-    """The findings about what is not read of a bundle. Raises: InputError for a document, if the config silences it."""
-    severity, release = settings.config.severity, release_of(settings.config)
-    return of_no_object([*reported(lost, severity, release), *passed_over(found.skipped, severity, release)], settings)
-
-
-def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any], left_out: list[UnitResult]) -> Iterator[Read]:
-    """Each target, then the files that no kustomization uses; what can't be built or read goes into `left_out`."""
-    how = Options(using=building.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
-    settings = Settings(configs, lambda config: config)
-    parts = parts_of(found, configs, settings, wanted=False)
-    left_out += of_repository(found, configs, settings)
-    for unit in (*parts.targets, *parts.files):
-        yield from _read(unit, how, left_out)
-
-
-def _with_surroundings(read: Sequence[Read], *, verbose: bool) -> list[Read]:
-    """The bundles with what those of their cluster offer, and what is only in the cluster, as `check` judges them."""
-    offered = sharing.offered_by_cluster(
-        (each.cluster, sharing.offers(each.found.items, each.target, each.found.places)) for each in read
-    )
-    return [_with_offered(each, offered.get(each.cluster), verbose=verbose) for each in read]
-
-
-def _with_offered(read: Read, offered: sharing.Offered | None, *, verbose: bool) -> Read:
-    text = b"\n".join(source.data for source in read.found.sources)
-    taken = sharing.context(read.found.items, text, offered) if offered else sharing.Taken()
-    for note in taken.notes if verbose else ():
-        options.note(f"{read.target}: {note}" if read.target else note)
-    return read.but(beside=taken.surroundings(read.external))
-
-
-def _read(unit: Unit, how: Options, left_out: list[UnitResult]) -> Iterator[Read]:
-    """What a unit consists of, as it is written where it can't be built; nothing where no object in its files can be read."""
-    parsed, settings = loading.read(unit, how), unit.settings
+def _unread(read: Read) -> UnitResult:
+    """What is not read of a bundle. Raises: InputError for a document, if the config silences it."""
+    unit, parsed = read.unit, read.parsed
+    severity, release = unit.settings.config.severity, release_of(unit.settings.config)
+    found = [*reported(parsed.lost, severity, release), *passed_over(parsed.found.skipped, severity, release)]
+    notes = (*parsed.notes, *read.taken.notes)
     if parsed.problem:
-        left_out.append(judge_problem(unit, parsed.problem))
-    found = parsed.found
-    left_out.append(_unread(found, parsed.lost, settings))
-    if not found.items:
-        return
-    yield Read(
-        found=found,
-        config=settings.config,
-        config_file=settings.file,
-        built=unit.target if found.is_built else None,
-        target=unit.name,
-        cluster=settings.cluster,
-        external=settings.external,
-    )
+        about = judge_problem(unit, parsed.problem)
+        found, notes = [*about.findings, *found], (*about.notes, *notes)
+    result = of_no_object(found, unit.settings)
+    return result.but(name=unit.name, notes=notes, built=parsed.problem is None, objects=len(parsed.found.items))

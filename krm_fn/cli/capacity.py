@@ -12,9 +12,10 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import bundles, options, progress, sizes, sizing_files
-from krm_fn.cli.folder_options import exclude_option
+from krm_fn.cli.units import Request
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.repositories.workspace import as_it_is
 from krm_fn.sizing import nodes, quotas, storage
 from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.placement import placed
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.source_options
+@options.input_options
 @click.option(
     "--by",
     type=click.Choice(tuple(GROUPS)),
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Show what the VMs cost in a month, by the prices in a YAML file: `kubevirt-render schema prices` prints its schema.",
 )
-@exclude_option
 @options.config_options
 def capacity(
     paths: tuple[str, ...],
@@ -109,7 +109,8 @@ def capacity(
     if matrix and not (paths or kustomizations):
         _show_matrix([], options.settings(reading.Sources(sources=()), config_file, flags), output)
         return 0
-    given = bundles.read_bundles(paths, kustomizations, config_file, flags, bar)
+    request = Request(paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
+    given = bundles.read_bundles(request, bar)
     read = given.read
     if not read and (matrix or given.exit_code):
         return given.exit_code  # all of it is left out

@@ -12,7 +12,6 @@ import click
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
-from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.color import color_option, is_colored, is_terminal
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import executor_options
@@ -38,7 +37,7 @@ LISTING = ("junit", "tap")
 
 
 @click.command()
-@options.source_options
+@options.input_options
 @click.option(
     "-o",
     "--output",
@@ -72,10 +71,8 @@ LISTING = ("junit", "tap")
 )
 @earlier.base_options
 @fixing.fix_option
-@click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, and check what they make.")
-@options.repository_options
+@options.cache_options
 @executor_options
-@build_flags_option
 @quiet_option
 @schemas_option
 @options.ignores_option

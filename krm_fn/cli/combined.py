@@ -9,8 +9,9 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.repositories import merging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from krm_fn.findings.finding import Finding
     from krm_fn.repositories.judging import UnitResult
 
 
@@ -38,6 +39,21 @@ def combined(found: Sequence[UnitResult]) -> Report:
         files=tuple(dict.fromkeys(file for unit in found for file in unit.files)),
         targets=sum(bool(unit.name) for unit in found),
     )
+
+
+def combined_findings(done: Iterable[UnitResult]) -> list[Finding]:
+    """The findings of all units, in order; one that several targets share is there once, with all of them."""
+    before = 0
+    found: list[Finding] = []
+    for each in done:
+        found += each.renumbered(before).findings
+        before += each.items
+    return list(results.ordered(merging.merged(found)))
+
+
+def exit_code(done: Iterable[UnitResult]) -> int:
+    """1 where a finding fails the run by the config of its unit."""
+    return max((results.exit_code(each.findings, each.fail_on) for each in done), default=0)
 
 
 def _numbered(found: Sequence[UnitResult]) -> Iterator[UnitResult]:

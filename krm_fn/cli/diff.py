@@ -16,6 +16,7 @@ from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import side
 from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import changes_patch, completion, diff_units, options, progress
+from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.color import color_option, is_colored
@@ -27,7 +28,7 @@ from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import builds
 from krm_fn.sources.files import KUSTOMIZATIONS
 from krm_fn.sources.reading import STDIN
@@ -126,6 +127,8 @@ class Run(Value):
 @options.timeout_option(builds.TIMEOUT)
 @options.links_option
 @folder_options
+@options.helm_option
+@build_flags_option
 @partial(options.keys_options, CLUSTER_KEYS)
 def diff(
     paths: tuple[str, ...],
@@ -214,7 +217,7 @@ def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run) -> Com
 def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
     base, head = _two(paths, run.to)
     sides = [base, *([head] if head is not None else [])]
-    if all(map(_may_have_targets, sides)) and any(discover((side,)).targets for side in sides):
+    if all(map(_may_have_targets, sides)) and any(map(_has_targets, sides)):
         trees = (of_folder(base), of_folder(base if head is None else head))
         return _of_trees(trees, (os.curdir,), run)
     given = _read(base, run.flags, run.bar)
@@ -238,6 +241,10 @@ def _two(paths: tuple[str, ...], to: ClusterAfter) -> tuple[str, str | None]:
             "HEAD is missing; name the files after the change, --base, --to-kubevirt-version or --to-configuration"
         )
     return paths[0], paths[1] if len(paths) == 2 else None
+
+
+def _has_targets(folder: str) -> bool:
+    return bool(Workspace(Asked(paths=(folder,), isolated=True)).found.targets)
 
 
 def _may_have_targets(path: str) -> bool:

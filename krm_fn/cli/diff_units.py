@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import options
-from krm_fn.cli.folders import by_folder
+from krm_fn.cli.units import Request
 from krm_fn.config import merged
 from krm_fn.repositories import building
 from krm_fn.repositories.bundles import UnitObjects, objects_of
-from krm_fn.repositories.clusters import Configs
-from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.loading import Options, Unit
+from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
-from krm_fn.repositories.settings import Settings
-from krm_fn.repositories.types import Discovery
+from krm_fn.repositories.workspace import Workspace, as_it_is
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
@@ -33,6 +29,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.loading import Unit
 
     Sides = tuple[str, Side, Side]
     Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
@@ -113,41 +110,31 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
     with tree.entered():
         present, root = tuple(filter(os.path.lexists, paths)), os.path.relpath(tree.root)
         flags = {**flags, "configuration": tree.own(flags["configuration"])}
-        configs = Configs(
-            present,
-            file=tree.own(flags["config_file"]),
-            isolated=flags["isolated"],
-            flags=partial(options.with_flags, flags=flags),
-            exclude=flags["exclude"],
-        )
-        excludes = partial(_excludes, tree, configs)
-        search = partial(discover, excludes=excludes, follow=flags["follow_links"])
-        folders = tuple(filter(os.path.isdir, present))
+        asked = Request(
+            paths=present,
+            kustomizations=(),
+            config_file=tree.own(flags["config_file"]),
+            flags=flags,
+            checking=as_it_is,
+            apart=True,
+            leaves_out=tree.leaves_out,
+        ).asked
         with bar.at("Searching"):
-            found = search(folders)
-            around = search((root,)) if root not in paths else Discovery()
-        named = tuple(path for path in present if path not in folders)
-        return _read(tree, (found._replace(files=(*found.files, *named)), around), configs, flags, bar)
-
-
-def _excludes(tree: Tree, configs: Configs, path: str) -> bool:
-    return tree.leaves_out(path) or configs.excludes(path)
-
-
-def _read(
-    tree: Tree, found: tuple[Discovery, Discovery], configs: Configs, flags: Mapping[str, Any], bar: Progress
-) -> TreeUnits:
-    """The units of the first discovery; those of the second one only offer objects to them."""
-    settings = Settings(configs, lambda config: config)
-    units, around = (_units(each, settings) for each in found)
-    others = [unit for key, unit in around.items() if key not in units]
-    how = Options(using=building.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
-    every = [*units.values(), *others]
-    read = run(every, how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch)
-    objects = dict(zip(units, (_named(tree, each) for each in read), strict=False))  # the rest are the others
+            workspace = Workspace(asked)
+            around = workspace.around(root).units if root not in paths else []
+            files = workspace.of_files((*workspace.found.files, *asked.named))
+        units = {_key(unit): unit for unit in (*workspace.targets, *files, *workspace.charts)}
+        others = [unit for unit in around if _key(unit) not in units]
+        how = Options(using=building.builder(), timeout=asked.timeout, follow=asked.follow)
+        found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)
+    objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))
     if flags["verbose"]:
         _note(tree, objects)
     return TreeUnits(units=units, objects=objects)
+
+
+def _key(unit: Unit) -> Key:
+    return (unit.target.folder, True) if unit.target else (unit.called, False)
 
 
 def _named(tree: Tree, found: UnitObjects) -> UnitObjects:
@@ -158,13 +145,6 @@ def _named(tree: Tree, found: UnitObjects) -> UnitObjects:
 def _parts(unit: Unit) -> frozenset[str]:
     """What a unit is made of: files, and folders of kustomizations."""
     return frozenset((*unit.target.inputs, *unit.target.kustomizations) if unit.target else unit.files)
-
-
-def _units(found: Discovery, settings: Settings) -> dict[Key, Unit]:
-    units = {(each.folder, True): Unit(settings=settings(each.folder), name=each.name, target=each) for each in found.targets}
-    for folder, files in by_folder(found.files):
-        units[folder, False] = Unit(settings=settings(folder), files=files)
-    return units
 
 
 def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:

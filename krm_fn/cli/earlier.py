@@ -77,7 +77,7 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
         return None
     if STDIN in request.paths:
         raise UsageError("--base compares files of a git repository; stdin (-) is on no side")
-    compares = replaced.are_wanted(request, how)
+    compares = replaced.are_wanted(request)
     with trees_of(change, verbose=request.flags["verbose"]) as (tree, head):
         there = _at(tree, head, request)
         if not (there.paths or there.kustomizations):

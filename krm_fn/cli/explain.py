@@ -16,12 +16,13 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.color import is_colored, is_terminal
-from krm_fn.cli.folder_options import exclude_option
+from krm_fn.cli.units import Request
 from krm_fn.explaining.selection import is_pattern, normal, selected
 from krm_fn.explaining.unset import Schema, unset
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.repositories.explained import explained, machines
 from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.workspace import as_it_is
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.source_options
+@options.input_options
 @click.option(
     "-o",
     "--output",
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     help="The output format. json: all details.",
 )
 @click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
-@exclude_option
 @options.config_options
 def explain(
     paths: tuple[str, ...],
@@ -69,7 +69,8 @@ def explain(
     """
     files, vm, field = _parted(paths, kustomizations)
     bar = progress.shown(quiet=flags["verbose"])
-    given = bundles.read_bundles(files, kustomizations, config_file, flags, bar)
+    request = Request(paths=files, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
+    given = bundles.read_bundles(request, bar)
     read = [each.material for each in given.read]
     names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field

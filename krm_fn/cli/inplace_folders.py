@@ -16,14 +16,14 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ref_of
 from krm_fn.cli import inplace, options
 from krm_fn.cli.outputs import rendered
+from krm_fn.cli.units import refuse_nothing, units_of
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.repositories import sharing
+from krm_fn.repositories import loading, sharing
 from krm_fn.repositories.bases import Bases, own_files
-from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.rendering import rendered as rendered_unit
-from krm_fn.repositories.settings import Settings
+from krm_fn.repositories.types import Problem
+from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.files import repository
 from krm_fn.sources.places import Places
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
-    from krm_fn.cli.folders import Search
     from krm_fn.cli.progress import Progress
+    from krm_fn.cli.units import Request
+    from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.bases import Change
-    from krm_fn.repositories.loading import Options
+    from krm_fn.repositories.loading import Options, Unit
     from krm_fn.sources.reading import Sources
 
 # What a user can do about a base of patched VMs.
@@ -51,15 +52,20 @@ class Rendered(NamedTuple):
     outcome: Outcome
 
 
-def render_in_place(search: Search, how: Options, bar: Progress, *, force: bool) -> int:
-    """Render the files with objects in folders, each with those of its folder and what other folders offer. The exit code."""
-    request = search.request
-    files = own_files(search.found, request.folders, follow=how.follow)
+def render_in_place(request: Request, how: Options, bar: Progress, *, force: bool) -> int:
+    """Render files with objects: those of folders with the files beside them and what other folders offer. The exit code."""
+    workspace = request.searched(bar)
+    files = own_files(workspace.found, workspace.asked.folders, follow=how.follow)
     note_parts(files.parts, verbose=request.flags["verbose"])
-    done = _all(_units(search, files.own), how, bar)
-    findings = [finding for each, unit in done for finding in Places(each.found).located(each.outcome.findings)]
-    skipped = passed_over(search.found.skipped, done[0][1].settings.config.severity, done[0][0].outcome.release) if done else ()
-    report(results.ordered([*skipped, *findings]), sys.stderr)
+    if workspace.is_one_bundle:
+        units = units_of(request, workspace)
+    else:
+        units = workspace.of_files(dict.fromkeys((*files.own, *workspace.asked.named)))
+    done = _all(units, how, bar)
+    if not done:
+        refuse_nothing(request.paths, (), workspace.found)
+    findings = [finding for each, unit in done for finding in _findings(each, unit)]
+    report(results.ordered([*(each for about in workspace.about() for each in about.findings), *findings]), sys.stderr)
     if not force:
         refuse_patched(changed_objects(each for each, _ in done), (*request.paths,), follow=how.follow)
     with bar.at("Writing"):
@@ -67,14 +73,10 @@ def render_in_place(search: Search, how: Options, bar: Progress, *, force: bool)
     return max((results.exit_code(each.outcome.findings, unit.settings.config.fail_on) for each, unit in done), default=0)
 
 
-def _units(search: Search, files: Iterable[str]) -> list[Unit]:
-    """The files of each folder, and the files that were named, as units."""
-    settings = Settings(search.configs, search.request.checking)
-    named = [path for path in search.request.paths if path not in search.request.folders]
-    groups: dict[str, list[str]] = {}
-    for file in dict.fromkeys((*files, *named)):
-        groups.setdefault(os.path.dirname(file) or os.curdir, []).append(file)  # noqa: PTH120
-    return [Unit(settings=settings(folder), files=tuple(group)) for folder, group in groups.items()]
+def _findings(each: Rendered, unit: Unit) -> list[Finding]:
+    """What there is to say of files that were rendered, and of those that were passed over."""
+    skipped = passed_over(each.found.skipped, unit.settings.config.severity, each.outcome.release)
+    return [*skipped, *Places(each.found, policies=unit.settings.config.policies).located(each.outcome.findings)]
 
 
 def _all(units: Sequence[Unit], how: Options, bar: Progress) -> list[tuple[Rendered, Unit]]:
@@ -86,8 +88,11 @@ def _all(units: Sequence[Unit], how: Options, bar: Progress) -> list[tuple[Rende
 
 
 def _read(unit: Unit, how: Options) -> Sources | None:
+    texts = loading.texts_of(unit, how)
+    if isinstance(texts, Problem):
+        return None
     try:
-        return reading.read((), found=unit.files, follow=how.follow, unbuilt=False, repair=left_alone(options.note))
+        return reading.parsed(texts, repair=left_alone(options.note, texts.named))
     except reading.NothingFoundError:
         return None
 
@@ -95,7 +100,7 @@ def _read(unit: Unit, how: Options) -> Sources | None:
 def _outcome(unit: Unit, found: Sources, offered: dict[str, sharing.Offered], how: Options) -> Outcome:
     others = offered.get(unit.settings.cluster)
     text = b"\n".join(source.data for source in found.sources)
-    taken = sharing.context(found.items, text, others) if others else sharing.Taken()
+    taken = sharing.context(found.items, text, others, unit.called) if others else sharing.NOTHING
     return rendered_unit(found, unit, taken, ignores=how.ignores)
 
 
@@ -129,7 +134,7 @@ def patched(
     if not objects:
         return
     roots = list(dict.fromkeys(repository(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths))  # noqa: PTH112, PTH120
-    bases = Bases(discover(roots, follow=follow).targets)
+    bases = Bases(Workspace(Asked(paths=tuple(roots), isolated=True, follow=follow)).found.targets)
     for file, obj in objects:
         if change := bases.change(file, obj):
             yield file, obj, change

@@ -27,9 +27,7 @@ from krm_fn.kubevirt.configuration import release_of
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories.bases import own_files
-from krm_fn.repositories.clusters import Configs
-from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.types import Discovery
+from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN
@@ -108,8 +106,8 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
     verbose, follow = flags["verbose"], flags["follow_links"]
     folders = [path for path in paths if path != STDIN and os.path.isdir(path)]  # noqa: PTH112
     with bar.at("Searching"):
-        excludes = Configs(paths, exclude=flags["exclude"]).excludes
-        found = discover(folders, excludes=excludes, follow=follow) if folders else Discovery()
+        asked = Asked(paths=paths, exclude=tuple(flags["exclude"]), follow=follow)
+        found = Workspace(asked).found
     if not (found.targets or found.excluded):
         named = frozenset(Path(path).as_posix() for path in paths)
         return options.read_sources(
@@ -126,7 +124,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
     read = reading.read(
         [path for path in paths if path not in folders],
         found=files.own,
-        kustomizations=options.check_kustomizations(kustomizations),
+        kustomizations=options.places_of(kustomizations),
         timeout=flags["timeout"],
         follow=follow,
         note=options.note if verbose else lambda _: None,

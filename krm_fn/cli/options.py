@@ -11,6 +11,7 @@ from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
 from krm_fn.cli import completion, file_flags, policy_flag
+from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.quiet import is_quiet
 from krm_fn.config.keys import KEYS, NAMES
@@ -130,12 +131,22 @@ def ignores_option(command: Any) -> Any:
     return click.option("--no-ignores", is_flag=True, help="Ignore the annotations of objects that silence rules.")(command)
 
 
-def repository_options(command: Any) -> Any:
-    """Gives a command what it needs for the targets in folders: `--exclude`, `--jobs`, `--cache` and `--no-cache`."""
+def input_options(command: Any) -> Any:
+    """Gives a command all that says what it reads: `source_options`, and what is wanted of folders."""
+    return source_options(folder_options(helm_option(build_flags_option(command))))
+
+
+def helm_option(command: Any) -> Any:
+    """Gives a command `--helm`."""
+    return click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, too.")(command)
+
+
+def cache_options(command: Any) -> Any:
+    """Gives a command `--cache` and `--no-cache`."""
     command = click.option(
         "--no-cache", "cache", flag_value="", help="Build and check all kustomizations, and keep nothing for later runs."
     )(command)
-    command = click.option(
+    return click.option(
         "--cache",
         "cache",
         default=cache.users_folder,
@@ -144,7 +155,6 @@ def repository_options(command: Any) -> Any:
         help="Where to keep what came of kustomizations in folders; those that did not change are not built again. "
         "Default: kubevirt-render in the user's cache folder.",
     )(command)
-    return folder_options(command)
 
 
 def links_option(command: Any) -> Any:
@@ -195,13 +205,11 @@ def read_sources(
     build is skipped. `repair` gives what is to be read in place of an unreadable file. `reports`: the caller reports skipped
     files itself. `watch` gets the progress of reading.
     """
-    if not paths and not kustomizations:
-        raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
     notify = note if verbose else lambda _: None
-    places = check_kustomizations(kustomizations)
+    check_named(paths, kustomizations)
     return reading.read(
         paths,
-        kustomizations=places,
+        kustomizations=places_of(kustomizations),
         timeout=timeout,
         build_flags=build_flags,
         follow=follow_links,
@@ -213,9 +221,15 @@ def read_sources(
     )
 
 
-def check_kustomizations(places: Iterable[str]) -> list[str]:
+def check_named(paths: Sequence[str], kustomizations: Sequence[str]) -> None:
+    """Raises: UsageError where nothing is named that could be read."""
+    if not (paths or kustomizations):
+        raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
+
+
+def places_of(kustomizations: Iterable[str]) -> tuple[str, ...]:
     """The folders and addresses of `-k`, as kustomize takes them. Raises: UsageError for a flag in place of one."""
-    return [_kustomization(place) for place in places]
+    return tuple(map(_kustomization, kustomizations))
 
 
 def _kustomization(place: str) -> str:

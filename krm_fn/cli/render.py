@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion, inplace, inplace_folders, options, outputs, progress, render_repository
 from krm_fn.cli import output_dir as output_dirs
-from krm_fn.cli.build_flags import build_flags_option
-from krm_fn.cli.folder_options import folder_options
-from krm_fn.cli.folders import Search
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.units import Request
-from krm_fn.findings import results
-from krm_fn.findings.results import report
-from krm_fn.pipeline import stages
-from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories.loading import Options
-from krm_fn.repositories.rendering import with_variants
-from krm_fn.sources.places import Places
+from krm_fn.repositories.workspace import as_it_is
 from krm_fn.sources.reading import STDIN
-from krm_fn.sources.salvage import left_alone, passed_over, repairing, reported
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from krm_fn.cli.progress import Progress
-    from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Sources
-    from krm_fn.sources.salvage import Lost
-
 
 @click.command()
-@options.source_options
+@options.input_options
 @click.option(
     "-o",
     "--output",
@@ -57,8 +42,6 @@ if TYPE_CHECKING:
     help="Write the result to this folder, one file for each target and source file, and remove the files that an earlier run "
     "wrote there and this one does not.",
 )
-@folder_options
-@build_flags_option
 @quiet_option
 @options.ignores_option
 @options.config_options
@@ -92,17 +75,26 @@ def render(
         output_dirs.check_apart(output_dir, (*(path for path in paths if path != STDIN), *kustomizations))
     bar = progress.shown(quiet=flags["verbose"])
     request = Request(
-        paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=lambda config: config
+        paths=paths,
+        kustomizations=kustomizations,
+        config_file=config_file,
+        flags=flags,
+        checking=as_it_is,
+        apart=True,
+        leaves_out=partial(_is_below, top=os.path.realpath(output_dir)) if output_dir else None,
     )
-    search = Search(request, bar, follow=flags["follow_links"], without=output_dir or "")
     how = Options(timeout=flags["timeout"], follow=flags["follow_links"], ignores=not flags["no_ignores"])
-    if output_dir is not None:
-        return render_repository.to_folder(search, how, bar, output_dir)
-    if not search.is_repository:
-        return _one_bundle(request, bar, output, in_place=in_place, force=force)
     if in_place:
-        return inplace_folders.render_in_place(search, how, bar, force=force)
-    return render_repository.to_stdout(search, how, bar, output)
+        return inplace_folders.render_in_place(request, how, bar, force=force)
+    if output_dir is not None:
+        return render_repository.to_folder(request, how, bar, output_dir)
+    return render_repository.to_stdout(request, how, bar, output)
+
+
+def _is_below(path: str, top: str) -> bool:
+    """True for a file below a folder; where it leads if it is a link does not count."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name).startswith(os.path.join(top, ""))  # noqa: PTH118
 
 
 def _check_usage(*, in_place: bool, force: bool, output_dir: str | None) -> None:
@@ -114,48 +106,3 @@ def _check_usage(*, in_place: bool, force: bool, output_dir: str | None) -> None
         raise UsageError("--force needs --in-place")
     if output_dir is not None and (in_place or given):
         raise UsageError(f"--output-dir writes YAML files; remove it or {'--in-place' if in_place else '-o'}")
-
-
-def _one_bundle(request: Request, bar: Progress, output: str, *, in_place: bool, force: bool) -> int:
-    """Render all that was named as one bundle. The exit code."""
-    flags, verbose, paths = request.flags, request.flags["verbose"], request.paths
-    lost: list[Lost] = []
-    named = frozenset(Path(path).as_posix() for path in paths)
-    found = options.read_sources(
-        paths,
-        request.kustomizations,
-        verbose=verbose,
-        timeout=flags["timeout"],
-        build_flags=flags["build_flags"],
-        follow_links=flags["follow_links"],
-        repair=left_alone(options.note, named) if in_place else repairing(lost, named),
-        watch=bar.watch,
-    )
-    config = options.settings(found, request.config_file, flags, near=(*paths, *request.kustomizations), verbose=verbose)
-    with bar.at("Rendering"):
-        judging = Judging(ignores=not flags["no_ignores"])
-        outcome = stages.render(found.items, config, places=found.places, judging=judging)
-    skipped = passed_over(found.skipped, config.severity, outcome.release)
-    if verbose:
-        options.note(f"the target release is KubeVirt {outcome.release}")
-    unread = reported(lost, config.severity, outcome.release)
-    outcome = outcome.but(findings=results.ordered([*skipped, *with_variants(outcome.findings, found, config)]))
-    report(results.ordered([*unread, *Places(found, lost, policies=config.policies).located(outcome.findings)]), sys.stderr)
-    outcome = outcome.but(findings=results.ordered([*unread, *outcome.findings]))
-    code = results.exit_code(outcome.findings, config.fail_on)
-    if in_place and not force:
-        changed = inplace_folders.changed_objects([inplace_folders.Rendered(found, outcome)])
-        inplace_folders.refuse_patched(changed, paths, follow=flags["follow_links"])
-    if in_place:
-        inplace.write_back(found, outcome, bar)
-    elif not code or output in outputs.WITH_RESULTS:
-        _print(output, found, outcome, bar)
-    return code
-
-
-def _print(output: str, found: Sources, outcome: Outcome, bar: Progress) -> None:
-    if output == "patch" and (more := outputs.appended(found, outcome)):
-        options.note(f"added objects ({len(more)}) are left out, because a patch cannot add objects; -o yaml prints them")
-    with bar.at("Writing"):
-        data = outputs.OUTPUTS[output](found, outcome, bar.watch)
-    write_out(data)

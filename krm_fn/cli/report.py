@@ -12,13 +12,11 @@ import click
 from krm_fn.base.errors import UsageError
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
-from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.changes_groups import grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import PROCESSES
-from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.formats import BASE
 from krm_fn.cli.pens import Pen
 from krm_fn.cli.quiet import quiet_option
@@ -49,7 +47,7 @@ INDENT = "  "  # of what `diff` says below a headline
 
 
 @click.command()
-@options.source_options
+@options.input_options
 @click.option(
     "-o",
     "--output",
@@ -60,9 +58,6 @@ INDENT = "  "  # of what `diff` says below a headline
     help="The file to write, such as report.html. A file that exists is replaced. -: stdout.",
 )
 @earlier.base_options
-@click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, and report what they make.")
-@folder_options
-@build_flags_option
 @quiet_option
 @schemas_option
 @options.ignores_option

@@ -1,4 +1,4 @@
-"""What the arguments of `check` name, as the units of a run: the targets in folders, and files that are one bundle."""
+"""What the arguments of a command name, as the units of a run, and what comes of them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import executors, options
 from krm_fn.cli.formats import counted
-from krm_fn.repositories import building, charts, clusters
+from krm_fn.repositories import building
 from krm_fn.repositories.cache import Cache
-from krm_fn.repositories.clusters import Configs, TargetSettings
-from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import UnitResult, judge_problem, judge_sources, of_no_object, release_of
-from krm_fn.repositories.loading import Parsed, Unit, named_files
+from krm_fn.repositories.clusters import TargetSettings
+from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.running import judge_all
-from krm_fn.repositories.settings import Settings, files_by_settings
-from krm_fn.repositories.types import Discovery, Problem
-from krm_fn.sources.reading import STDIN, NothingFoundError
-from krm_fn.sources.salvage import passed_over, repairing
+from krm_fn.repositories.types import Discovery
+from krm_fn.repositories.workspace import Asked, Workspace
+from krm_fn.sources import reading
+from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
@@ -31,9 +29,8 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Before
+    from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.loading import Options
-    from krm_fn.repositories.types import Target
-    from krm_fn.sources.salvage import Lost
 
     Key = tuple[str, str]
 
@@ -46,7 +43,7 @@ ONE = ("", "-")
 class Request(Value):
     """What a command was called with. `checking` makes the config to judge with of the one that users wrote.
 
-    `before` is what the units replace, by their keys, for policies.
+    `before` is what the units replace, by their keys, for policies. For the rest, see `Asked`.
     """
 
     paths: tuple[str, ...]
@@ -55,50 +52,91 @@ class Request(Value):
     flags: Mapping[str, Any]
     checking: Callable[[Config], Config]
     before: Mapping[Key, Before] = {}
+    apart: bool = False
+    leaves_out: Callable[[str], bool] | None = None
 
     @property
-    def folders(self) -> tuple[str, ...]:
-        """The paths that are folders."""
-        return tuple(path for path in self.paths if path != STDIN and os.path.isdir(path))  # noqa: PTH112
+    def asked(self) -> Asked:
+        """What is to be read, and how. Raises: UsageError for a flag in place of a folder."""
+        flags = self.flags
+        asked = Asked(
+            paths=self.paths,
+            kustomizations=options.places_of(self.kustomizations),
+            config_file=self.config_file,
+            isolated=flags["isolated"],
+            laid=partial(options.with_flags, flags=flags),
+            checking=self.checking,
+            exclude=tuple(flags["exclude"]),
+            build_flags=tuple(flags["build_flags"]),
+            timeout=flags["timeout"],
+            follow=flags["follow_links"],
+            helm=flags["helm"],
+            apart=self.apart,
+        )
+        return asked.but(leaves_out=self.leaves_out) if self.leaves_out else asked
 
-
-class Parts(Value):
-    """The units of folders: the targets, the files that no kustomization uses, charts, and charts that are not built."""
-
-    targets: list[Unit]
-    files: list[Unit]
-    charts: list[Unit]
-    unbuilt: list[Unit]
+    def searched(self, bar: Progress) -> Workspace:
+        """What is in the folders that were named. Raises: ConfigError, InputError, UsageError."""
+        asked = self.asked
+        options.check_named(asked.paths, asked.kustomizations)
+        with bar.at("Searching"):
+            return Workspace(asked)
 
 
 def key_of(unit: Unit) -> Key:
     """What a unit is called at another commit, too."""
+    if unit.texts:
+        return ONE
     return unit.name, "" if unit.target else unit.settings.file
 
 
-def is_one_bundle(found: Discovery, configs: Configs) -> bool:
-    """True if all that was named is judged as one bundle: only files, and no cluster of which the config knows anything.
-
-    Raises: ConfigError.
-    """
-    if found.targets or found.excluded or found.charts:
-        return False
-    return not any(settings.external or settings.cluster for settings, _ in files_by_settings(found, configs))
-
-
-def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult]:
-    """What comes of each unit: one where all that was named is judged as one bundle.
+def units_of(request: Request, workspace: Workspace) -> list[Unit]:
+    """The units that are to be judged: those of folders, and all else that was named as one; or all as one.
 
     Raises: ConfigError, InputError, UsageError.
     """
-    options.check_kustomizations(request.kustomizations)
+    asked = workspace.asked
+    if workspace.is_one_bundle:
+        found = [named(request, asked.paths, asked.kustomizations)]
+    else:
+        found = workspace.units
+        if asked.named or asked.kustomizations:
+            found.append(named(request, asked.named, asked.kustomizations))
+    return [unit.but(before=request.before.get(key_of(unit))) for unit in found] if request.before else found
+
+
+def named(request: Request, paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> Unit:
+    """The unit of paths and builds that are one bundle. Raises: ConfigError, InputError, UsageError."""
+    asked, flags, near = request.asked, request.flags, (*paths, *kustomizations)
+    texts = reading.texts(
+        paths,
+        kustomizations=kustomizations,
+        timeout=asked.timeout,
+        build_flags=asked.build_flags,
+        follow=asked.follow,
+        unbuilt=False,
+    )
+    found = reading.configuring(texts)
+    config = options.settings(found, asked.config_file, flags, near=near, verbose=flags["verbose"])
+    file = options.config_file_of(found, asked.config_file, flags, near)
+    return Unit(settings=TargetSettings(config=asked.checking(config), file=file), texts=texts)
+
+
+def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult]:
+    """What comes of each unit, and what there is to say of the rest.
+
+    Raises: ConfigError, InputError, UsageError.
+    """
     executors.check_executor(request.flags)
-    configs = configs_of(request)
-    with bar.at("Searching"):
-        found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
-    if is_one_bundle(found, configs):
-        return [of_one_bundle(request, how, bar, request.paths, request.kustomizations)]
-    return _of_units(request, how, bar, configs, found)
+    workspace = request.searched(bar)
+    units = units_of(request, workspace)
+    done = _judged(request, how.but(using=building.builder()), bar, units)
+    done += workspace.about()
+    if request.flags["verbose"]:
+        note_all(workspace, units, done)
+    if not any(each.findings for each in done):
+        refuse_nothing((*request.paths, *request.kustomizations), done, workspace.found)
+    return done
 
 
 def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Mapping[str, str]:
@@ -108,72 +146,8 @@ def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Map
     """
     if len(found) == 1:
         return found[0].severity
-    return configs_of(request).settings_for(os.path.dirname(file) or os.curdir).config.severity  # noqa: PTH120
-
-
-def configs_of(request: Request) -> Configs:
-    """The configs of a run, with the flags laid over them."""
-    return Configs(
-        request.paths,
-        file=request.config_file,
-        isolated=request.flags["isolated"],
-        flags=partial(options.with_flags, flags=request.flags),
-        exclude=request.flags["exclude"],
-        build_flags=request.flags["build_flags"],
-    )
-
-
-def of_one_bundle(
-    request: Request, how: Options, bar: Progress, paths: tuple[str, ...], kustomizations: tuple[str, ...]
-) -> UnitResult:
-    """What comes of paths and builds together."""
-    lost: list[Lost] = []
-    found = options.read_sources(
-        paths,
-        kustomizations,
-        verbose=request.flags["verbose"],
-        timeout=how.timeout,
-        build_flags=request.flags["build_flags"],
-        follow_links=how.follow,
-        unbuilt=False,
-        repair=repairing(lost, named_files(paths)),
-        reports=True,
-        watch=bar.watch,
-    )
-    near = (*paths, *kustomizations)
-    config = options.settings(found, request.config_file, request.flags, near=near, verbose=request.flags["verbose"])
-    file = options.config_file_of(found, request.config_file, request.flags, near)
-    settings = TargetSettings(config=request.checking(config), file=file)
-    with bar.at("Checking"):
-        parsed = Parsed(folder=os.curdir, found=found, lost=tuple(lost))
-        result = judge_sources(parsed, settings, how, before=request.before.get(ONE))
-    if request.flags["verbose"]:
-        for text in result.notes:
-            options.note(text)
-        options.note(f"the target release is KubeVirt {result.release}")
-    return result
-
-
-def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[UnitResult]:
-    """What comes of the targets in folders, of the files there, and of what else was named."""
-    settings = Settings(configs, request.checking)
-    parts = parts_of(found, configs, settings, wanted=request.flags["helm"])
-    units = [unit.but(before=request.before.get(key_of(unit))) for unit in (*parts.targets, *parts.files, *parts.charts)]
-    done = _judged(request, how.but(using=building.builder()), bar, units)
-    done += [
-        judge_problem(each, Problem(file=each.target.file, reason="flag", is_chart=True))
-        for each in parts.unbuilt
-        if each.target
-    ]
-    done += of_repository(found, configs, settings)
-    rest = tuple(path for path in request.paths if path not in request.folders)
-    if rest or request.kustomizations:
-        done.append(of_one_bundle(request, how, bar, rest, request.kustomizations))
-    if request.flags["verbose"]:
-        _note(found, done, {each.target.folder for each in parts.charts if each.target})
-    if not any(each.findings for each in done):
-        refuse_nothing(request.paths, done, found)
-    return done
+    nowhere = Workspace(request.asked.but(paths=()))
+    return nowhere.settings(os.path.dirname(file)).config.severity  # noqa: PTH120
 
 
 def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Discovery = NOTHING) -> None:
@@ -194,30 +168,6 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
     raise NothingFoundError(f"no Kubernetes object found in {where}; expected YAML or JSON with apiVersion and kind")
 
 
-def parts_of(found: Discovery, configs: Configs, settings: Settings, *, wanted: bool) -> Parts:
-    """The units of folders. `wanted`: charts are built."""
-    targets = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
-    kustomized = frozenset(folder for target in found.targets for folder in target.kustomizations)
-    files = [
-        Unit(settings=settings.checked(group), files=names, kustomized=kustomized)
-        for group, names in files_by_settings(found, configs)
-    ]
-    built, unbuilt = _charts(found.charts, settings, wanted=wanted)
-    return Parts(targets=targets, files=files, charts=built, unbuilt=unbuilt)
-
-
-def _charts(found: Iterable[Target], settings: Settings, *, wanted: bool) -> tuple[list[Unit], list[Unit]]:
-    """The charts that are to be built, and others that would make VMs. What only other charts use makes nothing by itself."""
-    built, unbuilt = [], []
-    for each in found:
-        own = settings(each.folder)
-        if wanted or own.helm:
-            built += [] if charts.is_library(each) else [Unit(settings=own, name=each.name, target=each)]
-        elif charts.makes_vms(each) and not charts.is_library(each):
-            unbuilt.append(Unit(settings=own, target=each))
-    return built, unbuilt
-
-
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
     watch = partial(bar.watch, failed=_is_unbuilt)
@@ -228,30 +178,20 @@ def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]
     return done
 
 
-def of_repository(found: Discovery, configs: Configs, settings: Settings) -> list[UnitResult]:
-    """What there is to say of the files that are not read, and of the config at the root."""
-    done = []
-    for skipped in found.skipped:
-        if not configs.excludes(skipped.file):
-            own = settings(os.path.dirname(skipped.file))  # noqa: PTH120
-            done.append(of_no_object(passed_over((skipped,), own.config.severity, release_of(own.config)), own))
-    unmatched = configs.unmatched()
-    if unmatched:
-        own = settings(os.curdir)
-        done.append(of_no_object(clusters.findings(unmatched, own.config.severity, release_of(own.config)), own))
-    return done
-
-
-def _note(found: Discovery, done: Iterable[UnitResult], built: Container[str]) -> None:
-    """Say what was left alone, and for which release each unit was checked. `built` are the folders of charts."""
-    for folder in found.folders:
+def note_all(workspace: Workspace, units: Iterable[Unit], done: Iterable[UnitResult]) -> None:
+    """Say what was left alone, and for which release each unit was judged."""
+    built: Container[str] = {each.target.folder for each in units if each.target and each.target.is_chart}
+    for folder in workspace.found.folders:
         if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
             options.note(about_folder(folder))
+    several = not workspace.is_one_bundle
     for each in done:
+        name = file_name(each.name) if each.name else ""
         for text in (*each.notes, *[f"{ref} is external: it is not in git" for ref in each.external]):
-            options.note(f"{each.name}: {text}" if each.name else text)
+            options.note(f"{name}: {text}" if name else text)
         if each.objects:
-            options.note(f"{each.name or 'other files'}: the target release is KubeVirt {each.release}")
+            called = f"{name or 'other files'}: " if several else ""
+            options.note(f"{called}the target release is KubeVirt {each.release}")
 
 
 def _is_unbuilt(result: UnitResult) -> bool:

@@ -15,17 +15,15 @@ from krm_fn.lsp.index import Index, occurrences
 from krm_fn.lsp.outline import Outline
 from krm_fn.repositories import building, merging
 from krm_fn.repositories.builds import Builds
-from krm_fn.repositories.clusters import Configs
-from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.fixes import agreed
 from krm_fn.repositories.judging import UnitResult, judge, release_of
 from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
 from krm_fn.repositories.material import material_of
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
-from krm_fn.repositories.settings import Settings, files_by_settings
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers
-from krm_fn.repositories.types import Discovery
+from krm_fn.repositories.workspace import Asked
+from krm_fn.repositories.workspace import Workspace as Searched
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
 from krm_fn.sources.salvage import salvage
@@ -44,6 +42,14 @@ if TYPE_CHECKING:
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
+
+
+def checking(config: Config) -> Config:
+    """The config to judge with, as `check` does."""
+    return config.but(mode="validate")
+
+
+NOWHERE = Asked(paths=(), checking=checking)
 
 
 class Read(NamedTuple):
@@ -65,9 +71,7 @@ class Workspace:
         self.texts: dict[str, str] = {}
         self.may_build = True
         self.error: RenderError | None = None
-        self._found = Discovery()
-        self._configs = Configs((os.curdir,))
-        self._settings = Settings(self._configs, checking)
+        self._searched = Searched(NOWHERE)
         self._options = Options(listed=False, fixing=True, proposing=True, builds=None if afresh else Builds())
         self._before = None if afresh else Builds()  # of older texts
         self._units: list[Unit] = []
@@ -134,7 +138,7 @@ class Workspace:
 
     def _makes_others(self, file: str) -> bool:
         """True for a file that may change what the targets are, or how: it decides that, or it has come or gone."""
-        decides = file.rpartition("/")[2] in DECIDING or is_within(file, self._configs.policy_paths)
+        decides = file.rpartition("/")[2] in DECIDING or is_within(file, self._searched.configs.policy_paths)
         return decides or self._unit(file) is None or not os.path.exists(file)  # noqa: PTH110
 
     def _search(self) -> None:
@@ -142,9 +146,7 @@ class Workspace:
         self._units, self._loaded, self._judged, self.error = [], {}, {}, None
         with self._reading():
             try:
-                self._configs = Configs((os.curdir,))
-                self._settings = Settings(self._configs, checking)
-                self._found = discover((os.curdir,), excludes=self._configs.excludes)
+                self._searched = Searched(NOWHERE.but(paths=(os.curdir,)))
                 self._take_units()
             except RenderError as error:
                 self.error = error
@@ -177,7 +179,7 @@ class Workspace:
     def config(self, file: str) -> Config:
         """The config of a file's folder, or the default one where that is wrong."""
         try:
-            return self._settings(os.path.dirname(file)).config  # noqa: PTH120
+            return self._searched.settings(os.path.dirname(file)).config  # noqa: PTH120
         except RenderError:
             return checking(Config())
 
@@ -253,17 +255,13 @@ class Workspace:
 
     def files(self) -> list[str]:
         """The files of the workspace that may have objects."""
-        used = {file for target in self._found.targets for file in target.inputs if file.endswith(SUFFIXES)}
-        return sorted({*self._found.files, *used, *self.texts})
+        used = {file for target in self._searched.found.targets for file in target.inputs if file.endswith(SUFFIXES)}
+        return sorted({*self._searched.found.files, *used, *self.texts})
 
     def _take_units(self) -> None:
         using = building.builder() if self.may_build else None
         self._options = self._options.but(using=using)
-        targets = self._found.targets if self.may_build else ()
-        self._units = [Unit(settings=self._settings(each.folder), name=each.name, target=each) for each in targets]
-        kustomized = frozenset(folder for target in self._found.targets for folder in target.kustomizations)
-        for group, files in files_by_settings(self._found, self._configs):
-            self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
+        self._units = [*(self._searched.targets if self.may_build else ()), *self._searched.files]
 
     def _complete(self) -> None:
         """Judge what has changed, or takes something else of others in its cluster than before."""
@@ -317,8 +315,3 @@ def _build(unit: Unit, options: Options, texts: Mapping[str, bytes]) -> None:
 def uses(unit: Unit, file: str) -> bool:
     """True if a unit is made of a file."""
     return file in unit.inputs
-
-
-def checking(config: Config) -> Config:
-    """The config to judge with, as `check` does."""
-    return config.but(mode="validate")

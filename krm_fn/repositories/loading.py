@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base.value import Value
@@ -42,13 +41,15 @@ NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once f
 class Unit(Value):
     """What is applied together: a target, or files that no kustomization uses; `name` is "" for these.
 
-    `kustomized` are the folders with kustomizations. `before` is what the unit was at an earlier commit, for policies.
+    `texts` are those of what the user named as one: files, stdin, builds. `kustomized` are the folders with kustomizations.
+    `before` is what the unit was at an earlier commit, for policies.
     """
 
     settings: TargetSettings
     name: str = ""
     target: Target | None = None
     files: tuple[str, ...] = ()
+    texts: Texts | None = None
     kustomized: frozenset[str] = frozenset()
     before: Before | None = None
 
@@ -138,6 +139,8 @@ class Piece(NamedTuple):
 def texts_of(unit: Unit, options: Options) -> Texts | Problem:
     """The texts of a unit, or why its target can't be built. Raises: InputError."""
     target = unit.target
+    if unit.texts:
+        return unit.texts
     if target is None:
         return reading.texts((), found=unit.files, kustomized=unit.kustomized, unbuilt=False, follow=options.follow)
     if target.is_chart:
@@ -195,8 +198,3 @@ def unpacked(texts: bytes) -> Texts | Problem:
     """The texts of a `Loaded`, in a process of the same run."""
     found: Texts | Problem = pickle.loads(zlib.decompress(texts))  # noqa: S301  a process of this run made it
     return found
-
-
-def named_files(paths: Sequence[str]) -> frozenset[str]:
-    """Paths that a user names, as texts name their files."""
-    return frozenset(Path(path).as_posix() for path in paths)

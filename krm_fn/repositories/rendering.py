@@ -13,7 +13,7 @@ from krm_fn.repositories import judging, sharing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.sources.places import Places
-from krm_fn.sources.salvage import reported
+from krm_fn.sources.salvage import passed_over, reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,7 +59,8 @@ def rendered(found: Sources, unit: Unit, taken: Taken, *, ignores: bool) -> Outc
     """What comes of the objects of a unit, which takes some of others."""
     how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.external))
     outcome = stages.render(found.items, unit.settings.config, places=found.places, judging=how)
-    return outcome.but(findings=results.ordered(_deciding(each, unit) for each in outcome.findings))
+    findings = (_deciding(each, unit) for each in outcome.findings)
+    return outcome.but(findings=results.ordered(_with_variants(findings, found, unit.settings.config)))
 
 
 def _deciding(finding: Finding, unit: Unit) -> Finding:
@@ -72,7 +73,7 @@ def _deciding(finding: Finding, unit: Unit) -> Finding:
     return finding.but(severity="error") if finding.ref and finding.ref.kind in DECIDING else finding
 
 
-def with_variants(found_in: Iterable[Finding], found: Sources, config: Config) -> Iterator[Finding]:
+def _with_variants(found_in: Iterable[Finding], found: Sources, config: Config) -> Iterator[Finding]:
     """The findings; those about files of folders as a warning where two objects differ that decide nothing about VMs."""
     places = found.places
     for each in found_in:
@@ -101,9 +102,11 @@ def _result(unit: Unit, parsed: Parsed, outcome: Outcome) -> UnitResult:
 
 
 def _findings(unit: Unit, found: Sources, outcome: Outcome, lost: Sequence[Lost]) -> tuple[Finding, ...]:
-    """The findings at the places where the values are written. Raises: InputError for what is lost and not reported."""
-    places = Places(found, lost)
+    """The findings, at the places where the values are written. Raises: InputError for what is lost and not reported."""
+    severity = unit.settings.config.severity
+    places = Places(found, lost, policies=unit.settings.config.policies)
     located = places.located(outcome.findings)
     if unit.target:
         located = Homes(unit.target, found, places).of(located)
-    return results.ordered([*reported(lost, unit.settings.config.severity, outcome.release), *located])
+    unread = [*reported(lost, severity, outcome.release), *passed_over(found.skipped, severity, outcome.release)]
+    return results.ordered([*unread, *located])

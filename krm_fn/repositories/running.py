@@ -33,13 +33,22 @@ if TYPE_CHECKING:
 FILES = "the files that no kustomization uses"
 
 
-def run(units: Sequence[Unit], options: Options, work: Work, *, title: str, jobs: int, watch: Watch) -> list[Any]:
+def run(
+    units: Sequence[Unit],
+    options: Options,
+    work: Work,
+    *,
+    title: str,
+    jobs: int,
+    watch: Watch,
+    others: Sequence[Unit] = (),
+) -> list[Any]:
     """What the work gives for each unit, in order. It is a function of a module, which other processes find there.
 
-    `title` says what is done, for those who watch.
+    `title` says what is done, for those who watch. `others` are units that only offer what they have.
     Raises: what the work raises for the first unit; InputError for a unit whose process dies.
     """
-    return list(_Run(units, options, work, jobs).all(watch, title))
+    return list(_Run(units, options, work, jobs, others).all(watch, title))
 
 
 def judge_all(
@@ -65,17 +74,18 @@ def judge_all(
 class _Run:
     """The units of a run, and what works on them."""
 
-    def __init__(self, units: Sequence[Unit], options: Options, work: Work, jobs: int) -> None:
-        self._units, self._options, self._work, self._jobs = units, options, work, jobs
+    def __init__(self, units: Sequence[Unit], options: Options, work: Work, jobs: int, others: Sequence[Unit] = ()) -> None:
+        self._units, self._others = units, others
+        self._options, self._work, self._jobs = options, work, jobs
 
     def all(self, watch: Watch, title: str) -> Iterator[Any]:
         """What comes of each unit, in order."""
-        count = len(self._units)
-        if count == 1:  # nobody offers it anything
-            yield from watch(title, self.alone(self._units[0]), count)
+        count, every = len(self._units), [*self._units, *self._others]
+        if len(every) == 1:  # nobody offers it anything
+            yield from watch(title, self.alone(every[0]), count)
             return
-        loaded = list(watch("Loading", self.loaded(), count))
-        clusters = (unit.settings.cluster for unit in self._units)
+        loaded = list(watch("Loading", self.loaded(), len(every)))
+        clusters = (unit.settings.cluster for unit in every)
         offered = sharing.offered_by_cluster(zip(clusters, (each.offers for each in loaded), strict=True))
         yield from watch(title, self.worked(loaded, offered), count)
 
@@ -85,7 +95,8 @@ class _Run:
 
     def loaded(self) -> Iterator[Loaded]:
         """Each unit, loaded."""
-        return self._done(_loaded, list(map(Piece, range(len(self._units)), self._units)), self._options)
+        every = [*self._units, *self._others]
+        return self._done(_loaded, list(map(Piece, range(len(every)), every)), self._options)
 
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[Any]:
         """What comes of each unit."""

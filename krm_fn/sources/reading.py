@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 STDIN = "-"
+LIST = b"ResourceList"
 # Marks of texts from which a program makes manifests: those of Go, Jinja, FreeMarker and Terraform, names between two marks,
 # and a variable that stands for lines, or for an entry of `[]`.
 TEMPLATE = re.compile(
@@ -263,20 +265,34 @@ def parsed(
     error for them.
     """
     repaired: list[str] = []
-    sources, configs = [], []
-    for source, config in _all_parsed(gathered.given, repair, repaired, watch):
+    found = list(_all_parsed(gathered.given, repair, repaired, watch))
+    for source, _ in found:
         for text_of_note in _left_alone_in(source):
             note(text_of_note)
-        sources.append(source)
-        configs += [] if config is None else [(source, config)]
     for folder in gathered.folders:
         note(about_folder(folder))
-    if not repaired and not any(source.objects for source in sources):
+    if not repaired and not any(source.objects for source, _ in found):
         _refuse_nothing(gathered.asked, gathered.skipped, reports=reports)
+    return _configured(found, gathered)
+
+
+def configuring(gathered: Texts) -> Sources:
+    """Those of the texts that are ResourceLists: their functionConfig may configure a run. What can't be read is left out."""
+    found = []
+    for given in gathered.given:
+        if LIST in given.data:
+            with suppress(InputError):
+                found.append(_parsed(given))
+    return _configured(found, gathered)
+
+
+def _configured(found: Sequence[tuple[Source, object]], gathered: Texts) -> Sources:
+    """What was parsed, with the functionConfig that counts."""
     single = gathered.is_single
+    configs = [(source, config) for source, config in found if config is not None]
     effective = [config for source, config in configs if single or not (source.file or source.folder)]
     return Sources(
-        sources=tuple(sources),
+        sources=tuple(source for source, _ in found),
         function_config=effective[0] if effective else None,
         powerless=tuple(each.file or each.folder for each, _ in configs if not single and (each.file or each.folder)),
         skipped=gathered.skipped,
@@ -420,7 +436,7 @@ def _parsed(given: Given) -> tuple[Source, object]:
 
 def _listed(data: bytes, file: str) -> ListText | None:
     """The text of a ResourceList; None if it is another text, or wrong. Other texts must not be read twice."""
-    if b"ResourceList" not in data:
+    if LIST not in data:
         return None
     try:
         return yamlio.read_resource_list(data, file=file)

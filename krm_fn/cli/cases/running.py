@@ -10,10 +10,13 @@ from krm_fn.base.value import Value
 from krm_fn.cli import options, outputs
 from krm_fn.cli.cases import case as cases
 from krm_fn.cli.cases import comparing
-from krm_fn.cli.units import Request, of_one_bundle
+from krm_fn.cli.units import Request, named
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
+from krm_fn.repositories import loading
+from krm_fn.repositories.judging import judge
 from krm_fn.repositories.loading import Options
+from krm_fn.repositories.sharing import NOTHING
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
@@ -86,8 +89,8 @@ def found(case: Case, run: Run) -> list[dict[str, str]]:
         flags=_flags(case, run),
         checking=run.checking,
     )
-    how = Options(timeout=run.flags["timeout"], listed=False)
-    return comparing.counting(case, of_one_bundle(request, how, run.bar, paths, kustomizations).findings)
+    how, unit = Options(listed=False), named(request, paths, kustomizations)
+    return comparing.counting(case, judge(unit, loading.read(unit, how), NOTHING, how).findings)
 
 
 def rendered(case: Case, run: Run) -> tuple[Sources, Outcome]:

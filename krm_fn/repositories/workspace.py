@@ -1,0 +1,182 @@
+"""What a command was asked to read, found once: the configs, the units, and what there is to say of files that are not read.
+
+All commands and the language server get their units here. Nothing is built or parsed yet.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from krm_fn.base.value import Value
+from krm_fn.repositories import charts, clusters
+from krm_fn.repositories.clusters import Configs, TargetSettings
+from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
+from krm_fn.repositories.loading import Unit
+from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.sources.builds import TIMEOUT
+from krm_fn.sources.reading import STDIN
+from krm_fn.sources.salvage import passed_over
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.judging import UnitResult
+    from krm_fn.repositories.types import Target
+
+
+def as_it_is(given: Config) -> Config:
+    """The config without a change."""
+    return given
+
+
+def nothing(_: str) -> bool:
+    """False for every path."""
+    return False
+
+
+class Asked(Value):
+    """What a command was asked to read, and how.
+
+    `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that the
+    config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths that are
+    not read. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one.
+    """
+
+    paths: tuple[str, ...] = (os.curdir,)
+    kustomizations: tuple[str, ...] = ()
+    config_file: str | None = None
+    isolated: bool = False
+    laid: Callable[[Config], Config] = as_it_is
+    checking: Callable[[Config], Config] = as_it_is
+    exclude: tuple[str, ...] = ()
+    leaves_out: Callable[[str], bool] = nothing
+    build_flags: tuple[str, ...] = ()
+    timeout: float = TIMEOUT
+    follow: bool = False
+    helm: bool = False
+    apart: bool = False
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The paths that are folders."""
+        return tuple(path for path in self.paths if path != STDIN and os.path.isdir(path))  # noqa: PTH112
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The other paths."""
+        folders = self.folders
+        return tuple(path for path in self.paths if path not in folders)
+
+
+class Workspace:
+    """What is in the folders that were asked for. Each config is read once; units with the same settings share one value.
+
+    Raises: ConfigError; InputError where a folder can't be listed.
+    """
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        self.configs = Configs(
+            asked.paths,
+            file=asked.config_file,
+            isolated=asked.isolated,
+            flags=asked.laid,
+            exclude=asked.exclude,
+            build_flags=asked.build_flags,
+        )
+        self._settings: dict[tuple[str, ...], TargetSettings] = {}
+        self.found = self._discovered(asked.folders)
+
+    def around(self, root: str) -> Workspace:
+        """The same for the folder `root`, with the configs that were read already."""
+        made = object.__new__(Workspace)
+        made.asked, made.configs, made._settings = self.asked.but(paths=(root,)), self.configs, self._settings
+        made.found = made._discovered((root,))
+        return made
+
+    def _discovered(self, folders: tuple[str, ...]) -> Discovery:
+        if not folders:
+            return Discovery()
+        found = discover(folders, excludes=self._excludes, follow=self.asked.follow)
+        return found._replace(skipped=tuple(each for each in found.skipped if not self._excludes(each.file)))
+
+    def _excludes(self, path: str) -> bool:
+        return self.asked.leaves_out(path) or self.configs.excludes(path)
+
+    def settings(self, place: str) -> TargetSettings:
+        """The settings to judge with of what is in a folder, or of a file. Raises: ConfigError."""
+        found = self.configs.settings_for(place or os.curdir)
+        key = found.file, found.cluster
+        if key not in self._settings:
+            self._settings[key] = found.but(config=self.asked.checking(found.config))
+        return self._settings[key]
+
+    @property
+    def is_one_bundle(self) -> bool:
+        """True if all that was asked for is one unit: only files, and no cluster of which a config knows anything.
+
+        Raises: ConfigError.
+        """
+        if self.found.targets or self.found.excluded or self.found.charts:
+            return False
+        every = map(self.settings, dict.fromkeys(map(folder_of, self.found.files)))
+        return not any(settings.external or settings.cluster for settings in every)
+
+    @cached_property
+    def targets(self) -> list[Unit]:
+        """The kustomizations that no other one uses."""
+        return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in self.found.targets]
+
+    @cached_property
+    def files(self) -> list[Unit]:
+        """The files in folders that no kustomization uses."""
+        return self.of_files(self.found.files)
+
+    def of_files(self, files: Iterable[str]) -> list[Unit]:
+        """The units of files. Raises: ConfigError."""
+        kustomized = frozenset(folder for target in self.found.targets for folder in target.kustomizations)
+        groups: dict[object, tuple[TargetSettings, list[str]]] = {}
+        for file in files:
+            folder = folder_of(file)
+            settings = self.settings(folder)
+            key = folder if self.asked.apart else (settings.file, settings.cluster)
+            groups.setdefault(key, (settings, []))[1].append(file)
+        return [Unit(settings=own, files=tuple(files), kustomized=kustomized) for own, files in groups.values()]
+
+    @cached_property
+    def charts(self) -> list[Unit]:
+        """The Helm charts that are to be built."""
+        return [Unit(settings=own, name=each.name, target=each) for each, own in self._charts() if self.asked.helm or own.helm]
+
+    def _charts(self) -> Iterator[tuple[Target, TargetSettings]]:
+        """All charts; what only other charts use makes nothing by itself."""
+        return ((each, self.settings(each.folder)) for each in self.found.charts if not charts.is_library(each))
+
+    @property
+    def units(self) -> list[Unit]:
+        """All units of the folders."""
+        return [*self.targets, *self.files, *self.charts]
+
+    def about(self) -> list[UnitResult]:
+        """What there is to say of charts that are not built, of files that are not read, and of the config at the root."""
+        done = [
+            judge_problem(Unit(settings=own, target=each), Problem(file=each.file, reason="flag", is_chart=True))
+            for each, own in self._charts()
+            if not (self.asked.helm or own.helm) and charts.makes_vms(each)
+        ]
+        for skipped in self.found.skipped:
+            own = self.settings(os.path.dirname(skipped.file))  # noqa: PTH120
+            done.append(of_no_object(passed_over((skipped,), own.config.severity, release_of(own.config)), own))
+        if unmatched := self.configs.unmatched():
+            own = self.settings(os.curdir)
+            done.append(of_no_object(clusters.findings(unmatched, own.config.severity, release_of(own.config)), own))
+        return done
+
+
+def folder_of(file: str) -> str:
+    """The folder of a file."""
+    return os.path.dirname(file) or os.curdir  # noqa: PTH120
