@@ -50,10 +50,10 @@ class Asked(Value):
     kustomizations: tuple[str, ...] = ()
     config_file: str | None = None
     isolated: bool = False
-    laid: Callable[[Config], Config] = as_it_is
-    checking: Callable[[Config], Config] = as_it_is
+    laid: Callable[[Config], Config] = staticmethod(as_it_is)
+    checking: Callable[[Config], Config] = staticmethod(as_it_is)
     exclude: tuple[str, ...] = ()
-    leaves_out: Callable[[str], bool] = nothing
+    leaves_out: Callable[[str], bool] = staticmethod(nothing)  # a function would become a method
     build_flags: tuple[str, ...] = ()
     timeout: float = TIMEOUT
     follow: bool = False
