@@ -157,7 +157,9 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
         return
     unbuilt = [each.name for each in done if each.name and not each.built]
     findings = sum(len(each.findings) for each in done)
+    idle = len(found.targets) - sum(bool(each.name) for each in done)
     reasons = [
+        f"without objects of KubeVirt: {counted(idle, 'kustomization')}" if idle > 0 else "",
         f"not built: {listed(unbuilt, 'and', most=MOST_NAMED)}" if unbuilt else "",
         f"excluded: {counted(len(found.excluded), 'file')}" if found.excluded else "",
         f"findings: {findings}" if findings else "",
@@ -184,6 +186,8 @@ def note_all(workspace: Workspace, units: Iterable[Unit], done: Iterable[UnitRes
     for folder in workspace.found.folders:
         if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
             options.note(about_folder(folder))
+    if workspace.idle:
+        options.note(f"{counted(workspace.idle, 'kustomization')} without objects of KubeVirt: not built")
     several = not workspace.is_one_bundle
     for each in done:
         name = file_name(each.name) if each.name else ""

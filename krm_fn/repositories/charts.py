@@ -64,10 +64,10 @@ def makes_vms(chart: Target) -> bool:
     """True where a template of the chart, or of a chart in it, mentions a kind of KubeVirt."""
     below = len(chart.file) - len(CHART)
     templates = (file for file in chart.inputs if "templates/" in file[below:] and file.endswith(OF_TEMPLATES))
-    return any(map(mentions_kubevirt, templates))
+    return any(map(_mentions, templates))
 
 
-def mentions_kubevirt(file: str) -> bool:
+def _mentions(file: str) -> bool:
     """True where the text of a file has a kind of KubeVirt; False also for one that can't be read."""
     try:
         return bool(OF_KUBEVIRT.search(read_found(file)[0]))

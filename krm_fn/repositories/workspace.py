@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.repositories import charts, clusters
+from krm_fn.repositories import charts, clusters, written
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
@@ -128,8 +128,14 @@ class Workspace:
 
     @cached_property
     def targets(self) -> list[Unit]:
-        """The kustomizations that no other one uses."""
-        return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in self.found.targets]
+        """The kustomizations that no other one uses, and that may hold something that counts."""
+        counting = filter(written.counts, self.found.targets)
+        return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
+
+    @property
+    def idle(self) -> int:
+        """The number of the other kustomizations, which are not built."""
+        return len(self.found.targets) - len(self.targets)
 
     @cached_property
     def files(self) -> list[Unit]:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.repositories import building
-from krm_fn.repositories.charts import mentions_kubevirt
 from krm_fn.repositories.graph import all_below, linked
 from krm_fn.repositories.kustomization import RESOURCES, joined
 from krm_fn.sources import reading
-from krm_fn.sources.files import SUFFIXES
+from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found
 from krm_fn.sources.reading import NothingFoundError, Sources
 from krm_fn.sources.salvage import repairing
 
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 
 GROUP = "kubevirt.io"
+# What a text has in which an object of KubeVirt stands, or something that VMs use of other targets. An escape or a tag in a
+# key, or behind the kind of an object, may hide it.
+COUNTING = re.compile(
+    rb"""kubevirt\.io|kind["']?\s*:\s*["']?NetworkAttachmentDefinition"""
+    rb"""|"[^"\n]*\\[xuU][^"\n]*"\s*:|(?:kind|apiVersion)["']?\s*:\s*(?:"[^"\n]*\\|!)"""
+)
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
 HARMLESS = frozenset(
     (
@@ -42,18 +48,25 @@ HARMLESS = frozenset(
 )
 
 
-def counts(target: Target, problem: Problem) -> bool:
-    """True if objects of KubeVirt are in the files of a target, or beside them: what it refers to elsewhere is not known.
+def counts(target: Target, problem: Problem | None = None) -> bool:
+    """True if objects of KubeVirt, or what VMs use of other targets, may be in the files of a target, or beside them.
 
-    Of a kustomization that can't be read, all files below its folder may be parts.
+    Only the texts are looked at. What a target refers to elsewhere is not known; the files beside it say what it is about. Of a
+    kustomization that can't be read, all files below its folder may be parts.
     """
+    problem = problem or target.problem
     beside = {file for folder in target.kustomizations for file in _listed(folder)}
-    below = all_below((os.path.dirname(problem.file) or os.curdir,)) if problem.reason == "unreadable" else ()  # noqa: PTH120
-    files = dict.fromkeys((*target.inputs, *sorted(beside), *below))
-    if any(mentions_kubevirt(file) for file in files if file.endswith(SUFFIXES)):
-        return True
-    found = read(target, [])  # an escaped letter hides a kind from a search in the text
-    return found is not None and has_kubevirt(found)
+    unread = [os.path.dirname(problem.file) or os.curdir] if problem and problem.reason == "unreadable" else []  # noqa: PTH120
+    below = all_below(unread)
+    return any(map(_mentions, dict.fromkeys((*target.inputs, *sorted(beside), *below))))
+
+
+def _mentions(file: str) -> bool:
+    """True where the text of a file has an object that counts; False also for one that can't be read."""
+    try:
+        return file.endswith((*SUFFIXES, *KUSTOMIZATIONS)) and bool(COUNTING.search(read_found(file)[0]))
+    except OSError:
+        return False
 
 
 def _listed(folder: str) -> Iterator[str]:
