@@ -76,7 +76,7 @@ def unbuilt(text):
     }
     with tempfile.TemporaryDirectory() as name:
         found = discover([str(tree(Path(name), files))]) if files else Discovery()
-        known = [*found.problems, *(target.problem for target in found.targets if target.problem)]
+        known = [target.problem for target in found.targets if target.problem]
         known += [Problem(file=chart.file, reason="flag", is_chart=True) for chart in found.charts if makes_vms(chart)]
         return [each.but(detail=each.detail.replace(name, "")) for each in known]
 
