@@ -175,11 +175,11 @@ def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, f
     return done
 
 
-def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Discovery = NOTHING) -> None:
-    """Raises: NothingFoundError if no object was judged; it says why, as far as findings do not say so."""
+def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Discovery = NOTHING) -> int:
+    """The exit code 0. Raises: NothingFoundError if no object was judged; it says why, as far as findings do not say so."""
     done = list(done)
     if any(each.objects for each in done):
-        return
+        return 0
     unbuilt = [each.name for each in done if each.name and not each.built]
     findings = sum(len(each.findings) for each in done)
     reasons = [

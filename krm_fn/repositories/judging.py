@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from functools import partial
@@ -21,7 +20,7 @@ from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.material import Material
 from krm_fn.repositories.templated import templated
-from krm_fn.repositories.traces import read_built
+from krm_fn.repositories.traces import read_built, spool, unspooled
 from krm_fn.repositories.types import Problem
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
@@ -165,7 +164,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
         result = _judge_found(unit, found, lost, options, offered)
     result = result.but(notes=(*notes, *result.notes))
     if unit.target and result.wants and options.spool and offered is None and not lost:
-        spooled(found, options.spool)
+        spool(found, options.spool)
     return result
 
 
@@ -213,7 +212,7 @@ def read_unit(unit: Unit, options: Options, lost: list[Lost], notes: list[str]) 
     if unit.target.is_chart:
         return _read_chart(unit.target, options, lost)
     if options.spool and os.path.exists(options.spool):  # noqa: PTH110
-        return _unspooled(unit.target, options.spool)
+        return unspooled(unit.target, options.spool)
     built = built_of(unit.target, unit.settings.build_flags, options)
     return built if isinstance(built, Problem) else read_built(unit.target, built)
 
@@ -227,25 +226,9 @@ def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | 
 
 def _read_chart(chart: Target, options: Options, lost: list[Lost]) -> Sources | Problem:
     if options.spool and os.path.exists(options.spool):  # noqa: PTH110
-        return _unspooled(chart, options.spool)
+        return unspooled(chart, options.spool)
     built = charts.build(chart, options.timeout)
     return built if isinstance(built, Problem) else charts.read_built(chart, built, lost)
-
-
-def spooled(found: Sources | Problem, spool: str) -> None:
-    """Keep what came of a target's build for the second time that it is judged. A process that dies leaves no half of it."""
-    head = vars(found) if isinstance(found, Problem) else found.sources[0].origins
-    data = b"" if isinstance(found, Problem) else found.sources[0].data
-    with open(spool + ".new", "wb") as out:  # noqa: PTH123
-        out.write(json.dumps(head).encode() + b"\n" + data)
-    os.replace(spool + ".new", spool)  # noqa: PTH105
-
-
-def _unspooled(target: Target, spool: str) -> Sources | Problem:
-    with open(spool, "rb") as kept:  # noqa: PTH123
-        head, _, data = kept.read().partition(b"\n")
-    of_build = json.loads(head)
-    return Problem(**of_build) if isinstance(of_build, dict) else reading.of_build(data, target.folder, of_build)
 
 
 def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:

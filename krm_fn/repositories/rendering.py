@@ -19,6 +19,7 @@ from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.pools import mapped
 from krm_fn.repositories.running import is_offered, name, offers_of
+from krm_fn.repositories.traces import spool
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError
@@ -101,7 +102,7 @@ def render_unit(unit: Unit, options: Options, write: Write, offered: Offered | N
     if isinstance(found, Problem):
         return RenderedUnit(result=judging.judge_problem(unit, found, always=True))  # it is missing from the output
     if unit.target and options.spool and offered is None:
-        judging.spooled(found, options.spool)
+        spool(found, options.spool)
     taken = sharing.context(found.items, _text(found), offered) if offered else sharing.Taken()
     outcome = rendered(found, unit, taken, ignores=options.ignores)
     result = _result(unit, found, outcome, lost).but(notes=(*notes, *taken.notes))

@@ -1,10 +1,16 @@
-"""The origins that kustomize writes into what it builds: taken out of the text, they say where each object comes from."""
+"""The origins that kustomize writes into what it builds: taken out of the text, they say where each object comes from.
+
+What was built can wait in a file, with its origins.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from typing import TYPE_CHECKING
 
+from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading
 
 if TYPE_CHECKING:
@@ -29,6 +35,22 @@ def read_built(target: Target, built: Built) -> Sources:
         parts.append(text)
         files.append(built.file(path) if path else "")
     return reading.of_build(b"---\n".join(parts), target.folder, files)
+
+
+def spool(found: Sources | Problem, file: str) -> None:
+    """Keep what came of a target's build for the second time that it is judged. A process that dies leaves no half of it."""
+    head = vars(found) if isinstance(found, Problem) else found.sources[0].origins
+    data = b"" if isinstance(found, Problem) else found.sources[0].data
+    with open(file + ".new", "wb") as out:  # noqa: PTH123
+        out.write(json.dumps(head).encode() + b"\n" + data)
+    os.replace(file + ".new", file)  # noqa: PTH105
+
+
+def unspooled(target: Target, file: str) -> Sources | Problem:
+    with open(file, "rb") as kept:  # noqa: PTH123
+        head, _, data = kept.read().partition(b"\n")
+    of_build = json.loads(head)
+    return Problem(**of_build) if isinstance(of_build, dict) else reading.of_build(data, target.folder, of_build)
 
 
 def without_origin(text: bytes) -> tuple[bytes, str]:

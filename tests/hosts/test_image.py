@@ -240,7 +240,7 @@ def test_a_pipeline_fails_for_a_wrong_kustomization_in_both_images(
     (tmp_path / "vm.yaml").write_text(json.dumps(vm))
     without, with_tools = (checked(tmp_path, each, podman) for each in (image, pipelines))
     assert (without.returncode, "neither kustomize nor kubectl is on the PATH" in without.stdout) == (1, True)
-    assert (with_tools.returncode, "did you mean u1.medium" in with_tools.stdout) == (1, True), with_tools
+    assert (with_tools.returncode, "u1.mediumm is not found; use u1.medium" in with_tools.stdout) == (1, True), with_tools
     assert "not-built" not in with_tools.stdout
 
 
