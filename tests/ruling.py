@@ -13,7 +13,7 @@ from krm_fn.cli.rules import parts
 from krm_fn.findings import fingerprints
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
-from krm_fn.repositories import clusters, problems, sharing
+from krm_fn.repositories import clusters, problems, sharing, written
 from krm_fn.repositories.charts import makes_vms
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.types import Discovery, Problem
@@ -76,7 +76,8 @@ def unbuilt(text):
     }
     with tempfile.TemporaryDirectory() as name:
         found = discover([str(tree(Path(name), files))]) if files else Discovery()
-        known = [*found.problems, *(target.problem for target in found.targets if target.problem)]
+        told = (target for target in found.targets if target.problem and written.counts(target, target.problem))
+        known = [target.problem for target in told]
         known += [Problem(file=chart.file, reason="flag", is_chart=True) for chart in found.charts if makes_vms(chart)]
         return [each.but(detail=each.detail.replace(name, "")) for each in known]
 

@@ -126,10 +126,7 @@ def check(
     report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
     tally.show(report, found)
-    code = _exit_code(report)
-    if not code:
-        refuse_nothing((*paths, *kustomizations), found)
-    return code
+    return _exit_code(report) or refuse_nothing((*paths, *kustomizations), found)
 
 
 def _options(flags: Mapping[str, Any], *, quoted: bool, listed: bool) -> Options:

@@ -77,16 +77,23 @@ class TreeUnits(Value):
     units: Mapping[Key, Unit]
     objects: Mapping[Key, UnitObjects]
 
-    def unread(self, key: Key, of: Unit | None) -> tuple[UnitObjects, ...]:
-        """What can't be read whole and has to be to compare a unit with `of`, that of the other side.
+    def unread(self, key: Key, other: TreeUnits, of: Key) -> tuple[UnitObjects, ...]:
+        """What can't be read whole and has to be to compare a unit with one of the other side.
 
-        Where this side has no such unit, these are all units with files of the other one: they may deliver what is in them.
+        That is the unit itself, or else all units that have got files which the unit has lost: its VMs may be there now.
         """
-        if key in self.objects:
-            return () if self.objects[key].is_whole else (self.objects[key],)
+        if key in self.objects and not self.objects[key].is_whole:
+            return (self.objects[key],)
+        lost = other.parts(of) - self.parts(key)
         unread = (each for each, found in self.objects.items() if not found.is_whole)
-        parts = _parts(of) if of else frozenset()
-        return tuple(self.objects[each] for each in unread if not parts.isdisjoint(_parts(self.units[each])))
+        return tuple(self.objects[each] for each in unread if not lost.isdisjoint(self.parts(each) - other.parts(each)))
+
+    def parts(self, key: Key) -> frozenset[str]:
+        """What a unit is made of, files and folders of kustomizations; nothing where there is no such unit."""
+        if key not in self.units:
+            return frozenset()
+        unit = self.units[key]
+        return frozenset((*unit.target.inputs, *unit.target.kustomizations) if unit.target else unit.files)
 
     def counts(self, key: Key) -> bool:
         """True for a unit with objects of KubeVirt, as far as that is known."""
@@ -142,11 +149,6 @@ def _named(tree: Tree, found: UnitObjects) -> UnitObjects:
     return found.but(findings=tuple(each.but(file=tree.named(each.file)) for each in found.findings))
 
 
-def _parts(unit: Unit) -> frozenset[str]:
-    """What a unit is made of: files, and folders of kustomizations."""
-    return frozenset((*unit.target.inputs, *unit.target.kustomizations) if unit.target else unit.files)
-
-
 def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
     """Say what was left alone, and what came from other units."""
     for (folder, _), each in objects.items():
@@ -160,7 +162,7 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     What can't be read is told of where a side has objects of KubeVirt. Raises: NothingFoundError.
     """
     both = list(pairs(base, head))
-    unread = {(old, new): (*base.unread(old, head.units.get(new)), *head.unread(new, base.units.get(old))) for old, new in both}
+    unread = {(old, new): (*base.unread(old, head, new), *head.unread(new, base, old)) for old, new in both}
     about = [each for (old, new), found in unread.items() if base.counts(old) or head.counts(new) for each in found]
     sides = [each for old, new in both if not unread[old, new] for each in _sides(base, head, old, new, to)]
     findings = tuple(dict.fromkeys(finding for each in about for finding in each.findings))

@@ -150,11 +150,11 @@ def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Map
     return nowhere.settings(os.path.dirname(file)).config.severity  # noqa: PTH120
 
 
-def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Discovery = NOTHING) -> None:
-    """Raises: NothingFoundError if no object was judged; it says why, as far as findings do not say so."""
+def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Discovery = NOTHING) -> int:
+    """The exit code 0. Raises: NothingFoundError if no object was judged; it says why, as far as findings do not say so."""
     done = list(done)
     if any(each.objects for each in done):
-        return
+        return 0
     unbuilt = [each.name for each in done if each.name and not each.built]
     findings = sum(len(each.findings) for each in done)
     idle = len(found.targets) - sum(bool(each.name) for each in done)

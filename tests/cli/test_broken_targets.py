@@ -1,9 +1,10 @@
-"""A kustomization that can't be built is reported once; commands go on with the others, and fail."""
+"""A kustomization that can't be built is reported once, and judged as it is written; commands go on, and fail."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -20,40 +21,210 @@ spec:
   template: {spec: {domain: {devices: {}}}}
 """
 CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\n"
-BROKEN = "resources: [absent.yaml]\n"
+BROKEN = "resources: [lost.yaml, absent.yaml]\n"
+LOST = VM.replace("name: web", "name: lost")
+REMOTE = "https://example.com/base.yaml"
+FAR = f"resources: ['{REMOTE}']\n"
+CONFLICT = LOST.replace("devices: {}", "devices: {}, cpu: {cores: 2}")
+NOT_BUILT = "kustomization-not-built"
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kustomize: str) -> Path:
     monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
     files = {"good/kustomization.yaml": "resources: [vm.yaml]\n", "good/vm.yaml": VM, "bad/kustomization.yaml": BROKEN}
-    return tree(tmp_path, files)
+    return tree(tmp_path, {**files, "bad/lost.yaml": LOST})
+
+
+def checked(here: Path, *words: str) -> list[tuple[str, str, str, int]]:
+    """Severity, rule, file and line of each finding of `check`."""
+    results = json.loads(run("check", "-o", "json", *words, cwd=here)[1])["results"]
+    found = [(each, each.get("file", {})) for each in results]
+    return [
+        (each["severity"], each["tags"]["rule"], file.get("path", ""), int(each["tags"].get("line", 0))) for each, file in found
+    ]
 
 
 pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
 
 
 @pytest.mark.parametrize("command", ["capacity", "explain"])
-def test_the_other_targets_are_shown(here: Path, command: str) -> None:
+def test_the_other_targets_are_shown_and_this_one_as_it_is_written(here: Path, command: str) -> None:
     code, out, err = run(command, ".", "-o", "json", cwd=here)
     assert code == 1
-    assert [each["name"] for each in json.loads(out)["vms"]] == ["web"]
+    assert [each["name"] for each in json.loads(out)["vms"]] == ["lost", "web"]
     assert [line.partition("kustomize does not build this")[0] for line in err.splitlines()] == [
         "kubevirt-render: error: bad/kustomization.yaml: "
     ]
+    assert err.endswith("; its files are judged as they are written [target bad] (kustomization-not-built)\n")
 
 
-@pytest.mark.parametrize("command", ["capacity", "explain"])
-def test_a_severity_in_the_config_decides_on_the_exit_code(here: Path, command: str) -> None:
-    tree(here, {".kubevirt-render.yaml": CONFIG + "spec: {severity: {kustomization-not-built: warning}}\n"})
-    assert run(command, ".", cwd=here)[0] == 0
+@pytest.mark.parametrize("command", ["check", "capacity", "explain"])
+def test_a_severity_counts_from_outside_of_the_tree_alone(here: Path, command: str) -> None:
+    config = CONFIG + f"spec: {{failOn: never, severity: {{{NOT_BUILT}: 'off'}}}}\n"
+    tree(here, {".kubevirt-render.yaml": config})
+    assert run(command, ".", cwd=here)[0] == 1
+    tree(here, {"../outside.yaml": config})
+    assert run(command, ".", "--config", "../outside.yaml", cwd=here)[0] == 0
+    assert run(command, ".", "--severity", f"{NOT_BUILT}=warning", cwd=here)[0] == 0
 
 
-@pytest.mark.parametrize("words", [["capacity"], ["capacity", "--matrix"], ["explain"]])
-def test_where_nothing_can_be_built_only_that_is_said(here: Path, words: list[str]) -> None:
-    code, _, err = run(*words, "bad", cwd=here)
+@pytest.mark.parametrize(
+    "words", [["check"], ["capacity"], ["capacity", "--matrix"], ["explain"], ["report", "-o", "page.html"]]
+)
+def test_where_nothing_is_judged_only_that_is_said(here: Path, words: list[str]) -> None:
+    tree(here, {"far/kustomization.yaml": FAR})
+    code, out, err = run(*words, "far", cwd=here)
+    assert (code, out) == (1, "")
+    assert (
+        err
+        == "kubevirt-render: error: nothing is judged in far: not built: far; use --verbose to see why, or name other paths\n"
+    )
+    assert f"refers to {REMOTE}" in run(*words, "--verbose", "far", cwd=here)[2]
+
+
+def test_where_all_is_excluded_the_run_says_so(here: Path) -> None:
+    code, out, err = run("check", "good", "--exclude", "good/**", cwd=here)
+    assert (code, out) == (1, "")
+    assert "nothing is judged in good: excluded: 2 files" in err
+
+
+@pytest.mark.parametrize(
+    "line", [f"- {REMOTE}", "- absent.yaml", "helmCharts: [{name: c}]", "configMapGenerator: [{name: a, files: [gone]}]"]
+)
+def test_one_more_line_hides_no_object(here: Path, line: str) -> None:
+    tree(here, {"bad/kustomization.yaml": f"resources:\n- lost.yaml\n{line}\n", "bad/lost.yaml": CONFLICT})
+    assert [each[:3] for each in checked(here, ".")] == [
+        ("error", NOT_BUILT, "bad/kustomization.yaml"),
+        ("error", "instancetype-conflict", "bad/lost.yaml"),
+    ]
+
+
+def test_without_a_program_that_builds_all_is_judged_as_it_is_written(here: Path) -> None:
+    tree(here, {"good/kustomization.yaml": "resources: [vm.yaml]\n", "good/vm.yaml": VM.replace("small", "smal")})
+    code, out, _ = run("check", ".", cwd=here, PATH=os.fspath(here))
     assert code == 1
-    assert len(err.splitlines()) == 1
+    assert [line.rpartition("(")[2] for line in out.splitlines()] == ["kustomization-not-built)", "unresolved-instancetype)"]
+    assert "neither kustomize nor kubectl is on the PATH" in out
+    assert "[targets bad and good]" in out
+
+
+def test_a_kustomization_without_an_object_of_kubevirt_is_only_a_note(here: Path) -> None:
+    tree(here, {"bad/kustomization.yaml": FAR, "bad/lost.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"})
+    code, out, err = run("check", ".", "--verbose", cwd=here)
+    assert (code, out) == (0, "")
+    assert "note: bad: not built: it refers to" in err
+    assert run("check", ".", cwd=here) == (0, "", "")
+    assert run("render", ".", cwd=here)[0] == 0
+
+
+def test_a_kind_is_found_however_it_is_written(here: Path) -> None:
+    escaped = LOST.replace("kubevirt.io/v1", '"kubevirt\\u002eio/v1"').replace("VirtualMachine", '"Virtual\\u004dachine"')
+    assert "kubevirt.io" not in escaped
+    tree(here, {"bad/kustomization.yaml": f"resources: [lost.yaml, '{REMOTE}']\n", "bad/lost.yaml": escaped})
+    assert [each[1] for each in checked(here, ".")] == [NOT_BUILT]
+
+
+def test_a_patch_of_a_vm_in_a_remote_base_counts_and_is_no_object(here: Path) -> None:
+    patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\n"
+    tree(here, {"bad/kustomization.yaml": f"{FAR}patches: [{{path: patch.yaml}}]\n", "bad/patch.yaml": patch})
+    assert [each[1:3] for each in checked(here, ".")] == [(NOT_BUILT, "bad/kustomization.yaml")]
+
+
+SIZE = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineInstancetype
+metadata: {name: own, namespace: elsewhere}
+spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+"""
+OWN = LOST.replace("{name: u1.small}", "{kind: VirtualMachineInstancetype, name: own}")
+
+
+def test_the_files_of_a_target_are_one_bundle_in_the_namespace_of_the_kustomization(here: Path) -> None:
+    tree(
+        here,
+        {
+            "app/kustomization.yaml": "namespace: shop\nresources: [../sizes, vms, absent.yaml]\n",
+            "app/vms/kustomization.yaml": "namespace: inner\nresources: [vm.yaml]\n",
+            "app/vms/vm.yaml": OWN,
+            "sizes/kustomization.yaml": "resources: [size.yaml]\n",
+            "sizes/size.yaml": SIZE,
+        },
+    )
+    (vm,) = json.loads(run("capacity", "app", "-o", "json", cwd=here)[1])["vms"]
+    assert (vm["namespace"], vm["vcpus"]) == ("shop", 1)
+
+
+def test_what_only_the_build_would_give_is_not_missed(here: Path) -> None:
+    incomplete = OWN.replace("  runStrategy: Always\n", "")
+    patch = "patches: [{target: {kind: VirtualMachine}, patch: '[{op: add, path: /spec/runStrategy, value: Halted}]'}]\n"
+    tree(here, {"bad/kustomization.yaml": f"resources: [lost.yaml, '{REMOTE}']\n{patch}", "bad/lost.yaml": incomplete})
+    assert [each[1] for each in checked(here, ".")] == [NOT_BUILT]
+
+
+def test_what_stands_outside_of_the_repository_is_not_read(here: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tree(tmp_path_factory.mktemp("outside"), {"vm.yaml": CONFLICT})
+    (here / "bad/link.yaml").symlink_to(outside / "vm.yaml")
+    resources = json.dumps(["lost.yaml", "link.yaml", os.fspath(outside / "vm.yaml")])
+    tree(here, {"bad/kustomization.yaml": f"resources: {resources}\n", "good/.git/HEAD": ""})
+    assert [each[1] for each in checked(here, ".")] == [NOT_BUILT, "outside-link"]
+
+
+def test_kustomizations_that_include_one_another_are_judged_as_they_are_written(here: Path) -> None:
+    tree(
+        here,
+        {
+            "bad/kustomization.yaml": "resources: [../good]\n",
+            "good/kustomization.yaml": "resources: [../bad, vm.yaml]\n",
+            "good/vm.yaml": CONFLICT,
+        },
+    )
+    assert [each[1:3] for each in checked(here, ".")] == [
+        (NOT_BUILT, "bad/kustomization.yaml"),
+        ("instancetype-conflict", "good/vm.yaml"),
+    ]
+
+
+def test_a_report_is_written_and_the_run_fails(here: Path) -> None:
+    code, _, err = run("report", ".", "-o", "page.html", cwd=here)
+    assert (code, err.count("\n"), "kustomize does not build this" in err) == (1, 1, True)
+    assert "lost" in (here / "page.html").read_text()
+
+
+def committed(here: Path) -> None:
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "a"]):
+        subprocess.run(["git", *words], cwd=here, check=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"good/kustomization.yaml": f"resources: [vm.yaml, '{REMOTE}']\n"},
+        {"good/kustomization.yaml": FAR, "good/vm.yaml": "{}\n"},
+        {"all/kustomization.yaml": f"resources: [../good, '{REMOTE}']\n"},
+        {"good/kustomization.yaml": "resources: [vm.yaml, ../all]\n", "all/kustomization.yaml": "resources: [../good]\n"},
+        {
+            "all/kustomization.yaml": f"resources: [../good/vm.yaml, '{REMOTE}']\n",
+            "good/kustomization.yaml": "configMapGenerator: [{name: a, literals: [a=b]}]\n",
+        },
+    ],
+)
+def test_a_vm_that_can_no_longer_be_built_is_not_compared_and_never_removed(here: Path, change: dict[str, str]) -> None:
+    tree(here, {"bad/kustomization.yaml": FAR, "bad/lost.yaml": "{}\n"})
+    committed(here)
+    tree(here, change)
+    code, out, err = run("diff", "--base", "HEAD", cwd=here)
+    assert (code, out) == (1, "none of 0 VMs change\n")
+    assert (err.count("\n"), "; its VMs are not compared" in err) == (1, True), err
+
+
+def test_a_diff_does_not_fail_for_a_kustomization_without_vms(here: Path) -> None:
+    tree(here, {"bad/kustomization.yaml": FAR, "bad/lost.yaml": "{}\n"})
+    committed(here)
+    tree(here, {"good/vm.yaml": VM.replace("u1.small", "u1.medium")})
+    code, out, err = run("diff", "--base", "HEAD", cwd=here)
+    assert (code, err) == (0, "")
+    assert "web" in out
 
 
 def test_render_prints_all_or_nothing(here: Path) -> None:

@@ -219,10 +219,10 @@ def test_what_kustomize_refuses_is_one_finding_and_the_rest_goes_on(here):
     ]
 
 
-def test_without_a_program_that_builds_there_is_one_warning(here, monkeypatch):
+def test_without_a_program_that_builds_there_is_one_error(here, monkeypatch):
     monkeypatch.setenv("PATH", str(here))
     code, out, _ = check(".", cwd=here)
-    assert (code, out.count("\n")) == (0, 1)
+    assert (code, out.count("\n")) == (1, 1)
     assert "kustomization-not-built" in out
 
 
@@ -245,7 +245,7 @@ UNRESTRICTED = "--kustomize-build-flag=--load-restrictor=LoadRestrictionsNone"
 
 def test_a_build_flag_of_the_command_line_counts_beside_those_of_the_config(here):
     tree(here, OUTSIDE)
-    assert [rule for rule, *_ in found(here, "app")] == ["kustomization-not-built"]
+    assert [rule for rule, *_ in found(here, "app")] == ["kustomization-not-built", "unresolved-instancetype"]
     assert found(here, UNRESTRICTED, "app") == [("unresolved-instancetype", "common/vm.yaml", 8, 11, None)]
     config = {"kind": "RenderVirtualMachines", "spec": {"kustomizeBuildFlags": ["--load-restrictor=LoadRestrictionsNone"]}}
     tree(here, {".kubevirt-render.yaml": json.dumps(config)})

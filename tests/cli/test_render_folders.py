@@ -128,8 +128,8 @@ def test_a_finding_names_its_targets_and_leads_to_the_source_and_stdout_stays_em
     assert "[targets overlays/north and overlays/south]" in err or err.count("[target overlays/") == 2, err
 
 
-def test_a_target_that_is_not_built_is_an_error_unless_the_config_says_otherwise(here):
-    tree(here, {"far/kustomization.yaml": "resources: ['https://example.com/base.yaml']\n"})
+def test_a_target_that_is_not_built_is_an_error_unless_a_flag_says_otherwise(here):
+    tree(here, {"far/kustomization.yaml": "resources: ['https://example.com/base.yaml', own.yaml]\n", "far/own.yaml": VM})
     code, out, err = render(here)
     assert (code, out) == (1, "")
     assert err.startswith("kubevirt-render: error: far/kustomization.yaml:1:13: not built: it refers to https://example.com/")
@@ -142,7 +142,9 @@ def test_a_target_that_is_not_built_is_an_error_unless_the_config_says_otherwise
 def test_without_kustomize_nothing_is_printed(here):
     code, out, err = render(here, PATH=os.fspath(here))
     assert (code, out) == (1, "")
-    assert "2 kustomizations are not built: neither kustomize nor kubectl is on the PATH" in err
+    assert err.count("\n") == 1
+    assert "not built: neither kustomize nor kubectl is on the PATH" in err
+    assert "[targets overlays/north and overlays/south]" in err
 
 
 def test_each_target_has_the_settings_of_its_cluster(here):

@@ -76,7 +76,7 @@ def test_its_base_is_pinned_by_digest() -> None:
     bases = re.findall(r"^ARG BASE=(.+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert [re.fullmatch(r"python:3\.13-slim@sha256:[0-9a-f]{64}", base) is not None for base in bases] == [True]
     stages = re.findall(r"^FROM (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    assert set(stages) == {"${BASE}", "scratch"}
+    assert set(stages) == {"${BASE}", "scratch", "function"}
 
 
 @pytest.mark.parametrize("user", ["nobody", "65534", "999", RANDOM], ids=["nobody", "65534", "999", "a random one"])
@@ -216,6 +216,47 @@ def test_it_is_one_layer_and_small(inspected: dict[str, Any], record_property: C
     record_property("figure", f"the image has {size:.0f} MB")
     assert len(inspected["RootFS"]["Layers"]) == 1
     assert size < LIMIT
+
+
+@pytest.fixture
+def pipelines(image: str, podman: dict[str, str]) -> str:
+    """The id of the image for pipelines."""
+    return image_of(ROOT, podman, "--target", "ci")
+
+
+def checked(folder: Path, image: str, podman: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """`check` of a folder in an image, in the folder as the working directory."""
+    command = ["podman", "run", "--rm", *STRICT, "-v", f"{open_to_all(folder)}:/repository:ro", "-w", "/repository", image]
+    return subprocess.run([*command, "check", "."], env=podman, capture_output=True, text=True, check=False)
+
+
+def test_a_pipeline_fails_for_a_wrong_kustomization_in_both_images(
+    image: str, pipelines: str, podman: dict[str, str], tmp_path: Path
+) -> None:
+    vm = {**yamlio.read_value(RESOURCE_LIST)["items"][0]}
+    patch = [{"op": "replace", "path": "/spec/instancetype/name", "value": "u1.mediumm"}]
+    patches = [{"target": {"kind": "VirtualMachine"}, "patch": json.dumps(patch)}]
+    (tmp_path / "kustomization.yaml").write_text(json.dumps({"resources": ["vm.yaml"], "patches": patches}))
+    (tmp_path / "vm.yaml").write_text(json.dumps(vm))
+    without, with_tools = (checked(tmp_path, each, podman) for each in (image, pipelines))
+    assert (without.returncode, "neither kustomize nor kubectl is on the PATH" in without.stdout) == (1, True)
+    assert (with_tools.returncode, "u1.mediumm is not found; use u1.medium" in with_tools.stdout) == (1, True), with_tools
+    assert "not-built" not in with_tools.stdout
+
+
+def test_the_image_for_pipelines_builds_charts(pipelines: str, podman: dict[str, str]) -> None:
+    command = ("podman", "run", "--rm", *STRICT, "--tmpfs", "/tmp", "--entrypoint", "helm", pipelines, "version", "--short")
+    assert passed(run(*command, cwd=ROOT, environment=podman)).startswith("v3.")
+
+
+def test_the_image_for_pipelines_is_the_function_and_two_programs(
+    inspected: dict[str, Any], pipelines: str, podman: dict[str, str], record_property: Callable[[str, object], None]
+) -> None:
+    (found,) = json.loads(passed(run("podman", "image", "inspect", pipelines, cwd=ROOT, environment=podman)))
+    record_property("figure", f"the image for pipelines has {found['Size'] / 1e6:.0f} MB")
+    assert len(found["RootFS"]["Layers"]) == 2
+    assert (found["Config"]["User"], found["Config"]["Env"]) == (inspected["Config"]["User"], inspected["Config"]["Env"])
+    assert found["Config"]["Entrypoint"] == inspected["Config"]["Entrypoint"]
 
 
 def test_built_again_elsewhere_it_is_the_same(inspected: dict[str, Any], podman: dict[str, str], tmp_path: Path) -> None:

@@ -204,9 +204,6 @@ def test_a_program_is_found_on_the_path(here, kustomize):
     assert building.builder(str(Path(kustomize).parent)) == Builder(kustomize, ("build",))
     assert building.builder(str(here)) is None
     assert building.version(Builder(kustomize, ("build",)))
-    missing = building.missing(discover(["."]).targets)
-    assert (missing.reason, missing.count) == ("program", 1)
-    assert building.missing([]) is None
 
 
 def test_a_template_among_the_resources_is_rendered_elsewhere(here, kustomize):

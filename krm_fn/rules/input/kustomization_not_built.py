@@ -1,15 +1,19 @@
-"""A kustomization is not built.
+"""A kustomization with objects of KubeVirt is not built.
 
 What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that includes
-itself; a kustomization.yaml that can't be read. As a warning, a kustomization that is out of reach: it refers to another
-machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template makes; it names a file
-that is not below its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has Helm charts
-or plugins, or takes too long. If neither kustomize nor kubectl is on the PATH, one warning has the number of kustomizations.
+itself; a kustomization.yaml that can't be read; and one that is out of reach: it refers to another machine, to a folder
+outside the repository, or to a file that git ignores, a submodule has or a template makes; it names a file that is not below
+its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or
+takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file that it is made of, or one beside it, has
+an object of KubeVirt. Another one is a note of `--verbose`, and a warning of `render`, whose output lacks it.
 
-Why it matters: a tool that applies the kustomization stops there. Its objects are not checked; all others are.
+Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
+written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
+is each finding that these might take away: of a value or an object that is missing.
 
 Fix: correct what the message names, and try `kustomize build` in the folder. Copy a remote base into the repository to have it
-checked. If the kustomization is not meant to be built, exclude its folder.
+checked. If the kustomization is not meant to be built, exclude its folder. Only `--severity`, or a config that `--config`
+names, lowers the severity: a config inside the repository does not, nor does its `failOn`.
 
 Example:
 
@@ -17,7 +21,13 @@ Example:
     files:
       kustomization.yaml: |
         resources:
+          - vm.yaml
           - https://example.com/base.yaml
+      vm.yaml: |
+        apiVersion: kubevirt.io/v1
+        kind: VirtualMachine
+        metadata: {name: web}
+        spec: {runStrategy: Always, template: {spec: {domain: {devices: {}}}}}
 """
 
 from __future__ import annotations
