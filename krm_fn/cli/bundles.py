@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.cli import options
+from krm_fn.cli import build_flags, options
 from krm_fn.cli.folders import exit_code
 from krm_fn.cli.units import is_one_bundle, of_repository, parts_of
 from krm_fn.findings import results
@@ -144,7 +144,7 @@ def _unread(found: Sources, lost: Sequence[Lost], settings: TargetSettings) -> U
 
 def _of_folders(found: Discovery, configs: Configs, flags: Mapping[str, Any], left_out: list[UnitResult]) -> Iterator[Read]:
     """Each target, then the files that no kustomization uses; what can't be built or read goes into `left_out`."""
-    using = building.builder()
+    using = build_flags.builder()
     how = Options(using=using, timeout=flags["timeout"], follow=flags["follow_links"])
     settings = Settings(configs, lambda config: config)
     parts = parts_of(found, configs, settings, wanted=False)

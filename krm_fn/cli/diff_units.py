@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing, sides, upgrade
-from krm_fn.cli import options
+from krm_fn.cli import build_flags, options
 from krm_fn.cli.folders import by_folder
 from krm_fn.config import merged
 from krm_fn.repositories import building
@@ -132,7 +132,7 @@ def _read(
     tree: Tree, found: tuple[Discovery, Discovery], configs: Configs, flags: Mapping[str, Any], bar: Progress
 ) -> TreeUnits:
     """The units of the first discovery; those of the second one only offer objects to them."""
-    using = building.builder()
+    using = build_flags.builder()
     settings = Settings(configs, lambda config: config)
     missing = building.missing(found[0].targets) if using is None else None
     problems = [*found[0].problems, *([missing] if missing else [])]

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import file_name
-from krm_fn.cli import options
+from krm_fn.cli import build_flags, options
 from krm_fn.cli.units import configs_of, of_repository
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
@@ -39,7 +39,7 @@ class Search:
 
     def __init__(self, request: Request, bar: Progress, *, follow: bool, without: str = "") -> None:
         """Files below the folder `without` are not read. Raises: ConfigError, InputError, UsageError."""
-        options.check_kustomizations(request.kustomizations)
+        build_flags.check_kustomizations(request.kustomizations)
         self.request, self.configs = request, configs_of(request)
         with bar.at("Searching"):
             excludes = _without(self.configs, without)
@@ -66,7 +66,7 @@ def _without(configs: Configs, folder: str) -> Callable[[str], bool]:
 def render_units(search: Search, how: Options, write: Write, bar: Progress) -> list[RenderedUnit]:
     """What comes of the targets in folders, of the files there, and of what else was named. Raises: InputError."""
     request, found = search.request, search.found
-    using = building.builder()
+    using = build_flags.builder()
     settings = Settings(search.configs, request.checking)
     units = [Unit(settings=settings(target.folder), name=target.name, target=target) for target in found.targets]
     problems = list(found.problems)

@@ -6,10 +6,9 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from krm_fn.cli import options, units
+from krm_fn.cli import build_flags, options, units
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.stages import Before
-from krm_fn.repositories import building
 from krm_fn.repositories.bundles import read_all
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.settings import Settings
@@ -71,7 +70,7 @@ def read(request: Request, how: Options, bar: Progress) -> dict[Key, Before]:
 
 
 def _of_all(found: list[Unit], request: Request, how: Options, bar: Progress) -> Iterator[tuple[Key, Before]]:
-    using = how.but(using=building.builder())
+    using = how.but(using=build_flags.builder())
     objects = read_all(found, using, jobs=request.flags["jobs"], watch=bar.watch)
     for unit, each in zip(found, objects, strict=True):
         items = [*each.items, *each.taken]

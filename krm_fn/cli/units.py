@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.cli import executors, options
+from krm_fn.cli import build_flags, executors, options
 from krm_fn.repositories import building, charts, clusters
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import Configs, TargetSettings
@@ -86,7 +86,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
 
     Raises: ConfigError, InputError, UsageError.
     """
-    options.check_kustomizations(request.kustomizations)
+    build_flags.check_kustomizations(request.kustomizations)
     executors.check_executor(request.flags)
     configs = configs_of(request)
     with bar.at("Searching"):
@@ -150,7 +150,7 @@ def of_one_bundle(
 
 def _of_units(request: Request, how: Options, bar: Progress, configs: Configs, found: Discovery) -> list[UnitResult]:
     """What comes of the targets in folders, of the files there, and of what else was named."""
-    using = building.builder()
+    using = build_flags.builder()
     settings = Settings(configs, request.checking)
     parts = parts_of(found, configs, settings, wanted=request.flags["helm"])
     units = parts.targets

@@ -25,7 +25,6 @@ from krm_fn.repositories.traces import read_built
 from krm_fn.repositories.types import Problem
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources import reading, unbuilt
-from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError, Sources
 from krm_fn.sources.salvage import Doubts, passed_over, reported, salvage
@@ -87,7 +86,7 @@ class Options(Value):
 
     using: Builder | None = None
     builds: Builds | None = None
-    timeout: float = TIMEOUT
+    timeout: float = building.TIMEOUT
     follow: bool = False
     ignores: bool = True
     definitions: bool = True

@@ -17,7 +17,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
-from krm_fn.repositories import building, sharing
+from krm_fn.repositories import building, guard, sharing
 from krm_fn.repositories.contents import NO_FILE
 from krm_fn.repositories.judging import judge
 from krm_fn.repositories.kustomization import FILES
@@ -89,7 +89,7 @@ def parcel(unit: Unit, spool: str, offered: Mapping[str, Offered] | None = None)
 
 def _is_for_kustomize(target: Target, flags: Sequence[str]) -> bool:
     """True where kustomize alone builds a target, as far as that is known."""
-    return not target.problem and target.file.rpartition("/")[2] in FILES and building.HELM not in flags
+    return not target.problem and target.file.rpartition("/")[2] in FILES and guard.HELM not in flags
 
 
 def _texts(files: Iterable[str]) -> dict[str, bytes] | None:

@@ -17,7 +17,6 @@ from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, kind_of, place_of, text
 from krm_fn.base.value import Value
-from krm_fn.sources.builds import TIMEOUT, built
 from krm_fn.sources.files import Paths
 from krm_fn.sources.skipping import about_folder, why_skipped
 
@@ -162,9 +161,7 @@ def read(
     *,
     found: Sequence[str] = (),
     kustomized: frozenset[str] = frozenset(),
-    kustomizations: Sequence[str] = (),
-    timeout: float = TIMEOUT,
-    build_flags: Sequence[str] = (),
+    built: Sequence[tuple[str, bytes]] = (),
     follow: bool = False,
     within: Sequence[str] = (),
     unbuilt: bool = True,
@@ -176,15 +173,15 @@ def read(
     """The objects of the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
     `found` are more files, which the caller found in folders; `kustomized` are those of the folders that have kustomizations.
-    `kustomizations` are folders to build first, with `build_flags`, each in at most `timeout` seconds. With `follow`, links in
-    folders may lead to all places, otherwise only to the paths and the folders of `within`. Without `unbuilt`, templates of
-    Helm charts in folders are skipped, and files of different folders may be for different clusters. `note` is called with each
-    skipped document. `repair` gets the text and the name of an unreadable file, and returns the text to read instead.
+    `built` are kustomizations with what was built of them. With `follow`, links in folders may lead to all places, otherwise
+    only to the paths and the folders of `within`. Without `unbuilt`, templates of Helm charts in folders are skipped, and files
+    of different folders may be for different clusters. `note` is called with each skipped document. `repair` gets the text and
+    the name of an unreadable file, and returns the text to read instead.
     `watch` gets the work, file after file, with its name and the number after which nearly all is done, and returns the work.
     Raises: InputError if a file can't be read, unless the caller `reports` it itself, and if there is no object.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    texts = [*_texts(paths, named, found), *_builds(kustomizations, timeout, build_flags)]
+    texts = [*_texts(paths, named, found), *(Given(data=data, folder=folder) for folder, data in built)]
     repaired: list[str] = []
     sources, configs = [], []
     for source, config in _all_parsed(texts, repair, repaired, watch):
@@ -195,8 +192,8 @@ def read(
     for folder in named.folders:
         note(about_folder(folder))
     if not repaired and not any(source.objects for source in sources):
-        _refuse_nothing([*paths, *found, *kustomizations], named.skipped, reports=reports)
-    single = len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0])  # noqa: PTH112
+        _refuse_nothing([*paths, *found, *(folder for folder, _ in built)], named.skipped, reports=reports)
+    single = len(paths) == 1 and not (built or found) and not os.path.isdir(paths[0])  # noqa: PTH112
     effective = [config for source, config in configs if single or not (source.file or source.folder)]
     return Sources(
         sources=tuple(sources),
@@ -261,11 +258,6 @@ def of_build(data: bytes, folder: str, origins: Sequence[str]) -> Sources:
     """The objects that were built from a folder, with the file of each document. Raises: InputError."""
     found, _ = _parsed(Given(data=data, folder=folder))
     return Sources(sources=(found.but(origins=tuple(origins)),))
-
-
-def _builds(folders: Sequence[str], timeout: float, flags: Sequence[str]) -> Iterator[Given]:
-    for folder in folders:
-        yield Given(data=built(folder, timeout, flags), folder=folder)
 
 
 def _where(places: Sequence[str]) -> str:

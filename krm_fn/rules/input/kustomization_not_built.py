@@ -1,15 +1,16 @@
 """A kustomization is not built.
 
 What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that includes
-itself; a kustomization.yaml that can't be read. As a warning, a kustomization that is out of reach: it refers to another
-machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template makes; it names a file
-that is not below its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has Helm charts
-or plugins, or takes too long. If neither kustomize nor kubectl is on the PATH, one warning has the number of kustomizations.
+itself; a kustomization.yaml that can't be read; one with a key in other letters than kustomize writes it, or with a value for
+helm that is a flag. As a warning, a kustomization that is out of reach: it refers to another machine, to a folder outside the
+repository, or to a file that git ignores, a submodule has or a template makes; it names a file that is not below its folder,
+which Flux reads and kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or takes too long.
+If neither kustomize nor kubectl is on the PATH, one warning has the number of kustomizations.
 
 Why it matters: a tool that applies the kustomization stops there. Its objects are not checked; all others are.
 
 Fix: correct what the message names, and try `kustomize build` in the folder. Copy a remote base into the repository to have it
-checked. If the kustomization is not meant to be built, exclude its folder.
+checked, or use `--network`. If the kustomization is not meant to be built, exclude its folder.
 
 Example:
 
@@ -31,12 +32,19 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.inputs import InputFacts, Unbuilt
 
 # What is wrong in the repository; all else is only out of reach.
-WRONG = ("refused", "unreadable", "cycle")
+WRONG = ("refused", "unreadable", "cycle", "key", "flag", "unclear")
 MESSAGES = {
     "refused": "kustomize does not build this: {detail}",
     "unreadable": "this kustomization can't be read: {detail}",
     "cycle": "these kustomizations include one another, so none is built: {detail}; remove one of the references",
-    "remote": "not built: it refers to {detail}, which is not fetched; copy that into the repository to have it checked",
+    "key": "not built: kustomize reads {detail} as another key; write that with its own small and capital letters",
+    "flag": "not built: helm would read {detail} as a flag; names and values of charts must not begin with -",
+    "unclear": "not built: {detail} is neither a path nor YAML that can be read; correct it",
+    "made": "not built: {detail} makes generators or transformers of others; list the files that have them",
+    "remote": (
+        "not built: it refers to {detail}, which is not fetched; copy that into the repository, or allow builds to fetch "
+        "with --network"
+    ),
     "outside": "not built: it refers to {detail}, which is outside the repository; move that into it",
     "restricted": (
         "not built: {detail} is not below the folder of the kustomization; "
@@ -54,10 +62,11 @@ MESSAGES = {
 @rule(severity="warning", worst="error")
 def kustomization_not_built(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.unbuilt:
-        yield Hit(message=_message(each), severity="error" if each.reason in WRONG else "")
+        yield Hit(message=message(each), severity="error" if each.reason in WRONG else "")
 
 
-def _message(unbuilt: Unbuilt) -> str:
+def message(unbuilt: Unbuilt) -> str:
+    """Why a kustomization is not built."""
     detail, count = unbuilt.detail, f"{unbuilt.count} kustomization{'s are' if unbuilt.count > 1 else ' is'}"
     if unbuilt.reason == "plugin":
         detail = f" ({detail})" if detail else ""
