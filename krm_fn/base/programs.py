@@ -17,7 +17,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.base.errors import InputError
 from krm_fn.base.workers import ENDING
 
 if TYPE_CHECKING:
@@ -41,30 +40,6 @@ def find(name: str, path: str | None = None) -> str | None:
 def scratch() -> tempfile.TemporaryDirectory[str]:
     """A new folder for what a program writes while it builds. It is removed at the end, also if the program was stopped."""
     return tempfile.TemporaryDirectory(prefix="kubevirt-render-", ignore_cleanup_errors=True)
-
-
-def printed(
-    program: str,
-    words: Sequence[str],
-    *,
-    name: str,
-    environment: Mapping[str, str],
-    timeout: float,
-    fix: str,
-    folder: Path | None = None,
-) -> bytes:
-    """The stdout of a program. Its stderr goes directly to ours. Error messages call the program `name`.
-
-    It has neither stdin nor a terminal, so a program that asks for a password fails at once.
-    Raises: InputError if it fails, or takes more than `timeout` seconds; `fix` says what to do then.
-    """
-    try:
-        ran = finished(program, words, environment=environment, timeout=timeout, folder=folder)
-    except subprocess.TimeoutExpired:
-        raise InputError(f"`{name}` was stopped after {timeout:g} s{fix}") from None
-    if ran.code:
-        raise InputError(f"`{name}` failed with exit code {ran.code}; see its message above")
-    return ran.out
 
 
 class Finished(NamedTuple):

@@ -19,7 +19,7 @@ from krm_fn.base.errors import ConfigError, InputError, RenderError
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
 from krm_fn.base.redaction import redact
-from krm_fn.cli import options, outputs
+from krm_fn.cli import build_flags, options, outputs
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.hosts.argocd import build, drift, manifests, parameters
@@ -73,7 +73,7 @@ def argocd() -> None:
 @click.option(
     "--build-option", "build_options", multiple=True, metavar="FLAG", help="A flag to pass to kustomize or helm. Repeatable."
 )
-@options.timeout_option(TIMEOUT)
+@build_flags.build_options(TIMEOUT)
 @options.config_options
 def generate(
     config_file: str | None, *, allow_empty: bool, build_options: tuple[str, ...], timeout: float, **flags: Any
@@ -116,7 +116,9 @@ def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, An
 def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given: Parameters, timeout: float) -> Sources:
     start = time.monotonic()
     wanted = Wanted(words=given.build_options, place=given.options_place)
-    found = build.build(Path(), options=build_options, wanted=wanted, environment=environment, timeout=timeout)
+    found = build.build(
+        Path(), options=build_options, wanted=wanted, environment=environment, timeout=timeout, network=build_flags.may_fetch()
+    )
     took = time.monotonic() - start
     if took > timeout * LONG:
         options.note(f"reading the application took {took:.0f} s; the limit is {timeout:g} s")

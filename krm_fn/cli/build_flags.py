@@ -1,17 +1,25 @@
-"""`--kustomize-build-flag`: what `kustomizeBuildFlags` in a repository's config lists, on the command line."""
+"""How kustomizations are built, on the command line: `--timeout`, `--network`, `--kustomize-build-flag` and `-k DIR`."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
+from krm_fn.base.console import NAME
+from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion
 from krm_fn.config.repository import allowed_build_flags, build_flag
+from krm_fn.repositories import building
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
+    Decorator = Callable[[Any], Any]
+
+NETWORK = f"{NAME}.network"
 FLAG = "--kustomize-build-flag"
 
 
@@ -32,3 +40,64 @@ def build_flags_option(command: Any) -> Any:
         help=f"A flag for kustomize, one of {', '.join(allowed_build_flags())}. It is added to kustomizeBuildFlags of the "
         "config. Repeatable.",
     )(command)
+
+
+class Seconds(click.types.FloatParamType):
+    """How long something may take."""
+
+    most = 86_400
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = 0
+        if not 0 < seconds <= self.most:  # which a NaN isn't either
+            self.fail(f"found {value!r}; expected seconds, more than 0 and at most {self.most}", param, ctx)
+        return seconds
+
+
+def build_options(default: float) -> Decorator:
+    """Gives a command `--timeout` and `--network`, for what kustomize or helm builds. `may_fetch` knows the second one."""
+    text = "The time limit for kustomize or helm, in seconds."
+    timeout = click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
+    text = "Let builds fetch from other machines, and give them what they need to log in there. Nothing else allows it."
+    network = click.option("--network", is_flag=True, expose_value=False, callback=_keep_network, help=text)
+    return lambda command: timeout(network(command))
+
+
+def _keep_network(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[NETWORK] = value
+
+
+def may_fetch() -> bool:
+    """True where the current command was called with `--network`."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(NETWORK))
+
+
+def builder() -> building.Builder | None:
+    """The program that builds kustomizations for the current command."""
+    return building.builder(network=may_fetch())
+
+
+def built(
+    kustomizations: Iterable[str], *, timeout: float, flags: Sequence[str] = (), follow: bool = False
+) -> list[tuple[str, bytes]]:
+    """The kustomizations of `-k`, each with what is built of it. Raises: InputError, UsageError for a flag in place of one."""
+    places = check_kustomizations(kustomizations)
+    how: dict[str, Any] = {"timeout": timeout, "flags": flags, "network": may_fetch(), "follow": follow}
+    return [(place, building.printed(place, **how)) for place in places]
+
+
+def check_kustomizations(places: Iterable[str]) -> list[str]:
+    """The folders and addresses of `-k`, as kustomize takes them. Raises: UsageError for a flag in place of one."""
+    return [_kustomization(place) for place in places]
+
+
+def _kustomization(place: str) -> str:
+    """The folder or the address as kustomize can't take it for a flag."""
+    if not place or (place.startswith("-") and not os.path.isdir(place)):  # noqa: PTH112
+        fix = f"to pass flags to kustomize, pipe its output: `kustomize build FLAGS DIR | {NAME} render -`"
+        raise UsageError(f"-k: found {place!r}; expected a folder or an address; {fix}")
+    return f"./{place}" if place.startswith("-") else place

@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
+from krm_fn.cli import build_flags
 from krm_fn.cli.combined import combined_findings, exit_code
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
-from krm_fn.repositories import building
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.material import material_of
@@ -81,7 +81,7 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     """
     workspace = request.searched(bar)
     units = units_of(request, workspace)
-    how = Options(using=building.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
+    how = Options(using=build_flags.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
     found = run(units, how, _read, title="Reading", jobs=1, watch=bar.watch)
     left_out = [*map(_unread, found), *workspace.about()]
     report(combined_findings(left_out), sys.stderr)

@@ -15,8 +15,7 @@ from krm_fn.base.value import Value
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import side
 from krm_fn.changes.summary import WORDS, fails, has_error
-from krm_fn.cli import changes_patch, completion, diff_units, options, progress
-from krm_fn.cli.build_flags import build_flags_option
+from krm_fn.cli import build_flags, changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.color import color_option, is_colored
@@ -28,8 +27,8 @@ from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
+from krm_fn.repositories import building
 from krm_fn.repositories.workspace import Asked, Workspace
-from krm_fn.sources import builds
 from krm_fn.sources.files import KUSTOMIZATIONS
 from krm_fn.sources.reading import STDIN
 
@@ -124,11 +123,11 @@ class Run(Value):
     help="Show VMs that change in the same way together, or each VM by itself (text, markdown).",
 )
 @options.verbose_option
-@options.timeout_option(builds.TIMEOUT)
+@build_flags.build_options(building.TIMEOUT)
 @options.links_option
 @folder_options
 @options.helm_option
-@build_flags_option
+@build_flags.build_flags_option
 @partial(options.keys_options, CLUSTER_KEYS)
 def diff(
     paths: tuple[str, ...],

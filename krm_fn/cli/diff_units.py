@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing, sides, upgrade
-from krm_fn.cli import options
+from krm_fn.cli import build_flags, options
 from krm_fn.cli.units import Request
 from krm_fn.config import merged
-from krm_fn.repositories import building
 from krm_fn.repositories.bundles import UnitObjects, objects_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
@@ -132,7 +131,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
             files = workspace.of_files((*workspace.found.files, *asked.named))
         units = {_key(unit): unit for unit in (*workspace.targets, *files, *workspace.charts)}
         others = [unit for unit in around if _key(unit) not in units]
-        how = Options(using=building.builder(), timeout=asked.timeout, follow=asked.follow)
+        how = Options(using=build_flags.builder(), timeout=asked.timeout, follow=asked.follow)
         found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)
     objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))
     if flags["verbose"]:

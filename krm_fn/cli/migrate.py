@@ -15,7 +15,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import ref_of
-from krm_fn.cli import diffs, inplace, inplace_folders, options, outputs, progress
+from krm_fn.cli import build_flags, diffs, inplace, inplace_folders, options, outputs, progress
 from krm_fn.cli.color import is_colored
 from krm_fn.cli.file_flags import flag_of
 from krm_fn.cli.folder_options import exclude_option
@@ -124,8 +124,7 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
     read = reading.read(
         [path for path in paths if path not in folders],
         found=files.own,
-        kustomizations=options.places_of(kustomizations),
-        timeout=flags["timeout"],
+        built=build_flags.built(kustomizations, timeout=flags["timeout"], follow=follow),
         follow=follow,
         note=options.note if verbose else lambda _: None,
         repair=left_alone(options.note),

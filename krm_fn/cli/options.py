@@ -11,16 +11,16 @@ from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
 from krm_fn.cli import completion, file_flags, policy_flag
-from krm_fn.cli.build_flags import build_flags_option
+from krm_fn.cli.build_flags import build_flags_option, build_options, built
 from krm_fn.cli.folder_options import folder_options
 from krm_fn.cli.quiet import is_quiet
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located_in_list
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories import cache, config_files
+from krm_fn.repositories import building, cache, config_files
 from krm_fn.repositories.clusters import Configs
-from krm_fn.sources import builds, reading
+from krm_fn.sources import reading
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
@@ -50,27 +50,6 @@ class Words(Choice):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         return value
-
-
-class Seconds(click.types.FloatParamType):
-    """How long something may take."""
-
-    most = 86_400
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            seconds = float(value)
-        except ValueError:
-            seconds = 0
-        if not 0 < seconds <= self.most:  # which a NaN isn't either
-            self.fail(f"found {value!r}; expected seconds, more than 0 and at most {self.most}", param, ctx)
-        return seconds
-
-
-def timeout_option(default: float) -> Decorator:
-    """Gives a command `--timeout`, for what it has kustomize or helm build."""
-    text = "The time limit for kustomize or helm, in seconds."
-    return click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
 
 
 def help_of(key: Key) -> str:
@@ -172,8 +151,8 @@ def verbose_option(command: Any) -> Any:
 
 
 def source_options(command: Any) -> Any:
-    """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--follow-links` and `--verbose`."""
-    command = timeout_option(builds.TIMEOUT)(verbose_option(links_option(command)))
+    """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--network`, `--follow-links` and `--verbose`."""
+    command = build_options(building.TIMEOUT)(verbose_option(links_option(command)))
     command = click.option(
         "-k",
         "--kustomize",
@@ -191,7 +170,7 @@ def read_sources(
     kustomizations: tuple[str, ...],
     *,
     verbose: bool,
-    timeout: float = builds.TIMEOUT,
+    timeout: float = building.TIMEOUT,
     build_flags: Sequence[str] = (),
     follow_links: bool = False,
     unbuilt: bool = True,
@@ -209,9 +188,7 @@ def read_sources(
     check_named(paths, kustomizations)
     return reading.read(
         paths,
-        kustomizations=places_of(kustomizations),
-        timeout=timeout,
-        build_flags=build_flags,
+        built=built(kustomizations, timeout=timeout, flags=build_flags, follow=follow_links),
         follow=follow_links,
         unbuilt=unbuilt,
         note=notify,
@@ -225,19 +202,6 @@ def check_named(paths: Sequence[str], kustomizations: Sequence[str]) -> None:
     """Raises: UsageError where nothing is named that could be read."""
     if not (paths or kustomizations):
         raise UsageError("nothing to read; name files or folders, -k DIR, or - for stdin")
-
-
-def places_of(kustomizations: Iterable[str]) -> tuple[str, ...]:
-    """The folders and addresses of `-k`, as kustomize takes them. Raises: UsageError for a flag in place of one."""
-    return tuple(map(_kustomization, kustomizations))
-
-
-def _kustomization(place: str) -> str:
-    """The folder or the address as kustomize can't take it for a flag."""
-    if not place or (place.startswith("-") and not os.path.isdir(place)):  # noqa: PTH112
-        fix = f"to pass flags to kustomize, pipe its output: `kustomize build FLAGS DIR | {NAME} render -`"
-        raise UsageError(f"-k: found {place!r}; expected a folder or an address; {fix}")
-    return f"./{place}" if place.startswith("-") else place
 
 
 def note(text: str) -> None:
@@ -265,8 +229,8 @@ def settings(
         note(f"the config is {file_name(file)}")
     if found.powerless and not isolated:
         _note_powerless(found.powerless)
-    base = _of_repository(config_file, near) if file else Config() if isolated else barred(_of_sources(found))
-    base = barred(base) if flags.get(UNTRUSTED) else base
+    trusted = not flags.get(UNTRUSTED)
+    base = _of_repository(config_file, near, trusted=trusted) if file else Config() if isolated else barred(_of_sources(found))
     return with_flags(base, flags)
 
 
@@ -307,12 +271,12 @@ def levels_by_flag(flags: Mapping[str, Any]) -> dict[str, str]:
     return {name.removeprefix("severity."): level for name, level in map(_level, flags["severity"])}
 
 
-def _of_repository(file: str | None, near: Sequence[str]) -> Config:
+def _of_repository(file: str | None, near: Sequence[str], *, trusted: bool) -> Config:
     """The config of the paths, which all belong to one cluster or to none; that of `file`, where it is named.
 
     Raises: ConfigError, UsageError.
     """
-    configs = Configs(near, file=file)
+    configs = Configs(near, file=file, trusted=trusted)
     found = {each.cluster: each for each in map(configs.settings_for, near or (os.curdir,))}
     if len(found) > 1:
         named = " and ".join(name or "none" for name in list(found)[:2])

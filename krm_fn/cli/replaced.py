@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from krm_fn.cli import build_flags
 from krm_fn.cli.units import key_of, units_of
 from krm_fn.pipeline.stages import Before
-from krm_fn.repositories import building
 from krm_fn.repositories.bundles import objects_of
 from krm_fn.repositories.running import run
 from krm_fn.repositories.workspace import Workspace
@@ -49,7 +49,7 @@ def read(request: Request, how: Options, bar: Progress) -> dict[Key, Before]:
     Raises: ConfigError, InputError.
     """
     units = units_of(request, request.searched(bar))
-    using = how.but(using=building.builder())
+    using = how.but(using=build_flags.builder())
     objects = run(units, using, objects_of, title="Reading", jobs=request.flags["jobs"], watch=bar.watch)
     return {
         key_of(unit): Before(items=[*each.items, *each.taken], config=unit.settings.config, is_whole=each.is_whole)

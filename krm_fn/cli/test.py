@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn.base.errors import InputError, UsageError
-from krm_fn.cli import completion, options, output_files, progress
+from krm_fn.cli import build_flags, completion, options, output_files, progress
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.cases import case as cases
 from krm_fn.cli.cases import running, updating, writing
 from krm_fn.cli.quiet import quiet_option
-from krm_fn.sources import builds
+from krm_fn.repositories import building
 
 if TYPE_CHECKING:
     from typing import Any
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--update", is_flag=True, help="Write the actual findings, fields and output into the cases, instead of comparing them."
 )
-@options.timeout_option(builds.TIMEOUT)
+@build_flags.build_options(building.TIMEOUT)
 @build_flags_option
 @quiet_option
 @options.config_options

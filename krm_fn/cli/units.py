@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from krm_fn.base.console import file_name
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.cli import executors, options
+from krm_fn.cli import build_flags, executors, options
 from krm_fn.cli.formats import counted
-from krm_fn.repositories import building
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.loading import Unit
@@ -61,7 +60,7 @@ class Request(Value):
         flags = self.flags
         asked = Asked(
             paths=self.paths,
-            kustomizations=options.places_of(self.kustomizations),
+            kustomizations=tuple(build_flags.check_kustomizations(self.kustomizations)),
             config_file=self.config_file,
             isolated=flags["isolated"],
             laid=partial(options.with_flags, flags=flags),
@@ -110,9 +109,7 @@ def named(request: Request, paths: tuple[str, ...], kustomizations: tuple[str, .
     asked, flags, near = request.asked, request.flags, (*paths, *kustomizations)
     texts = reading.texts(
         paths,
-        kustomizations=kustomizations,
-        timeout=asked.timeout,
-        build_flags=asked.build_flags,
+        built=build_flags.built(kustomizations, timeout=asked.timeout, flags=asked.build_flags, follow=asked.follow),
         follow=asked.follow,
         unbuilt=False,
     )
@@ -130,7 +127,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     executors.check_executor(request.flags)
     workspace = request.searched(bar)
     units = units_of(request, workspace)
-    done = _judged(request, how.but(using=building.builder()), bar, units)
+    done = _judged(request, how.but(using=build_flags.builder()), bar, units)
     done += workspace.about()
     if request.flags["verbose"]:
         note_all(workspace, units, done)

@@ -34,6 +34,10 @@ BUILD_FLAGS: dict[str, tuple[str, ...]] = {
 }
 
 
+# The flag among them that has a program started, which a file of the repository may not do.
+HELM = "--enable-helm"
+
+
 class Section(Value):
     """What a repository's config states, or one of the clusters in it.
 
@@ -71,6 +75,19 @@ def read(value: object) -> RepositoryConfig:
         return RepositoryConfig(stated=config.stated(value))
     _, spec = config.form_of({"apiVersion": API_VERSION, **value}, {**NAMES, **OF_FILE})
     return RepositoryConfig(**_fields(spec, "spec", OF_FILE))
+
+
+def refuse_powers(found: RepositoryConfig) -> None:
+    """Raises: ConfigError for what only flags and a config that somebody names may allow: to start helm."""
+    how = "which only you may allow, since it starts helm; remove it, and"
+    sections = [("spec", found), *((f"spec.clusters[{number}]", each) for number, each in enumerate(found.clusters))]
+    for path, section in sections:
+        if section.helm:
+            raise ConfigError(f"found true, {how} pass --helm, or name this file with --config", path=child(path, "helm"))
+        if HELM in (given := section.build_flags or ()):
+            fix = f"pass --kustomize-build-flag={HELM}, or name this file with --config"
+            at = child(path, "kustomizeBuildFlags") + dotted((given.index(HELM),))
+            raise ConfigError(f"found {HELM}, {how} {fix}", path=at)
 
 
 def _fields(given: dict[Any, Any], path: str, own: dict[str, tuple[str, Check]]) -> dict[str, Any]:

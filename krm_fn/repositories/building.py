@@ -1,4 +1,4 @@
-"""What kustomize makes of a target. Nothing is fetched, no program of the repository is run, and no file of it is changed.
+"""What kustomize makes of a target. No program of the repository is run, and no file of it is changed.
 
 To learn which file each object comes from, a *wrapper* is built: a kustomization in a scratch folder that includes the target
 and asks for annotations with the origins.
@@ -13,105 +13,177 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
+from krm_fn.base.errors import InputError
+from krm_fn.repositories import guard
 from krm_fn.repositories.complaints import complaint
-from krm_fn.repositories.copying import as_before, copied, has_local, own_functions
-from krm_fn.repositories.kustomization import FILES, joined
+from krm_fn.repositories.copying import as_before, copied, gathered, has_local, moved_to, own_functions
+from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories.kustomization import FILES, is_remote, joined
 from krm_fn.repositories.reading import read
 from krm_fn.repositories.types import Problem
-from krm_fn.sources.builds import TIMEOUT
-from krm_fn.sources.files import is_unsaved
+from krm_fn.rules.input.kustomization_not_built import message
+from krm_fn.sources.files import is_in_repository, is_unsaved, repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from krm_fn.repositories.types import Kustomization, Target
 
-HELM = "--enable-helm"
-# What programs need of our environment. The rest stays ours: a kustomization can put variables into what it makes.
-KEPT = ("PATH", "LANG", "LC_ALL")
-NOWHERE = "http://127.0.0.1:9"  # no proxy listens there
-OFFLINE = {
-    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"), NOWHERE),
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_NOSYSTEM": "1",
-    # kustomize lives for a moment: it takes a seventh less time when it tidies up its memory less often
-    "GOGC": "400",
-}
+# The seconds that a kustomization may take to build; Argo CD has the same limit.
+TIMEOUT: float = 90
+# Files from anywhere in the repository. Kustomize never gets this flag: it builds a copy that has them below the kustomization.
+ANYWHERE = "--load-restrictor=LoadRestrictionsNone"
 # Keys of a kustomization that count in the outermost one alone.
 OUTERMOST = ("sortOptions", "buildMetadata")
 ORIGINS = "originAnnotations"
 
 
 class Builder(NamedTuple):
-    """A program that builds kustomizations: where it is, and the words before the folder."""
+    """A program that builds kustomizations: where it is, the words before the folder, and whether it may fetch."""
 
     program: str
     words: tuple[str, ...]
+    network: bool = False
 
 
 class Built(NamedTuple):
     """What was built of a target: YAML documents with annotations that name origins.
 
     The paths in these run from `wrapper`. What they name below `copy`, where the target was built from a copy, stands below
-    `original`.
+    `original`; `moved` are the files in the copy that stand elsewhere, each with its place.
     """
 
     data: bytes
     wrapper: str
     copy: str = ""
     original: str = ""
+    moved: tuple[tuple[str, str], ...] = ()
 
     def file(self, path: str) -> str:
         """The file that an origin names, as a path from the working directory."""
         found = os.path.normpath(os.path.join(self.wrapper, path))  # noqa: PTH118
+        if found in (moved := dict(self.moved)):
+            return joined(".", moved[found])
         if self.copy and found.startswith(self.copy + os.sep):
             found = self.original + found[len(self.copy) :]
         return joined(".", found)
 
 
-def builder(path: str | None = None) -> Builder | None:
+def builder(path: str | None = None, *, network: bool = False) -> Builder | None:
     """The program on the PATH that builds: kustomize, else kubectl; None where neither is there."""
     if found := programs.find("kustomize", path):
-        return Builder(found, ("build",))
+        return Builder(found, ("build",), network)
     if found := programs.find("kubectl", path):
-        return Builder(found, ("kustomize",))
+        return Builder(found, ("kustomize",), network)
     return None
 
 
 def version(of: Builder) -> str:
     """What a program says of its version, for a cache; "" where it does not say."""
     words = ["version"] if of.words == ("build",) else ["version", "--client"]
-    try:
-        ran = programs.finished(of.program, words, environment=environment(""), timeout=TIMEOUT, quiet=True)
-    except subprocess.TimeoutExpired:
-        return ""
+    with programs.scratch() as made:
+        try:
+            ran = guard.run(of.program, words, scratch=Path(made), roots=(), timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            return ""
     return "" if ran.code else ran.out.decode(errors="replace").strip()
 
 
 def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout: float = TIMEOUT) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name."""
     kustomizations = kustomizations_of(target)
-    if problem := target.problem or _needs_helm(kustomizations, flags):
+    if problem := barred(target, network=using.network) or _needs_helm(kustomizations, flags):
         return problem
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
         functions = own_functions(kustomizations)
         needs_copy = functions or any(map(is_unsaved, target.inputs)) or has_local(target)
-        copy, original = copied(target, kustomizations, functions, scratch / "copy") if needs_copy else (None, "")
-        real = os.path.realpath(target.folder)
-        folder = str(copy) + real.removeprefix(original) if copy else real
-        wrapper = _wrapper(scratch / "wrapper", folder, kustomizations[0])
-        built = Built(b"", str(wrapper), str(copy or ""), original)
-        return _built(target, using, flags, built, timeout)
+        built = _placed(target, kustomizations, functions, flags, scratch, needs_copy=bool(needs_copy))
+        wrapper = _wrapper(scratch / "wrapper", _folder(target, built), kustomizations[0])
+        return _built(target, using, flags, built._replace(wrapper=str(wrapper)), timeout)
+
+
+def printed(folder: str, *, timeout: float, flags: Sequence[str] = (), network: bool = False, follow: bool = False) -> bytes:
+    """The stdout of `kustomize build` for a folder that a user names; its stderr goes directly to ours.
+
+    Without `follow`, its files are all in its repository, where it is in one.
+    Raises: InputError.
+    """
+    using = builder(network=network)
+    if using is None:
+        raise InputError(f"neither kustomize nor kubectl is on the PATH to build {folder}; install one of them")
+    roots = [] if follow or not is_in_repository(folder) else [repository(folder), os.curdir]
+    target = target_of(folder, roots)
+    refuse(target and barred(target, network=network))
+    refuse(Problem(file="", reason="remote", detail=folder) if is_remote(folder) and not network else None)
+    name = " ".join([Path(using.program).name, *using.words, folder, *flags])
+    with programs.scratch() as made:
+        scratch = Path(os.path.realpath(made))
+        built = _placed(target, kustomizations_of(target), {}, flags, scratch) if target else Built(b"", "")
+        place = _folder(target, built) if target and built.copy else folder
+        words = [*using.words, place, *(flag for flag in flags if flag != ANYWHERE)]
+        try:
+            ran = guard.run(
+                using.program,
+                words,
+                scratch=scratch,
+                roots=_roots(folder, built),
+                timeout=timeout,
+                network=network,
+                quiet=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise InputError(
+                f"`{name}` was stopped after {timeout:g} s; reduce what the build fetches, or raise --timeout"
+            ) from None
+    if ran.code:
+        raise InputError(f"`{name}` failed with exit code {ran.code}; see its message above")
+    return ran.out
+
+
+def barred(target: Target, *, network: bool) -> Problem | None:
+    """Why a target is not built, as far as that is known without a build."""
+    return None if target.problem and network and target.problem.reason == "remote" else target.problem
+
+
+def refuse(problem: Problem | None) -> None:
+    """Raises: InputError for a problem."""
+    if problem:
+        raise InputError(message(problem), file=problem.file, line=problem.line, column=problem.column)
+
+
+def _roots(folder: str, built: Built) -> list[str]:
+    """The folders in which charts may be."""
+    return [repository(folder), *([built.copy] if built.copy else [])]
+
+
+def _placed(
+    target: Target,
+    kustomizations: list[Kustomization],
+    texts: dict[str, str],
+    flags: Sequence[str],
+    scratch: Path,
+    *,
+    needs_copy: bool = False,
+) -> Built:
+    """Where a target is built from: its folder, or a copy of its files, some with other texts."""
+    moved = gathered(kustomizations, texts) if ANYWHERE in flags else {}
+    if not (moved or needs_copy):
+        return Built(b"", "")
+    copy, original = copied(target, kustomizations, texts, scratch / "copy", moved, local=needs_copy)
+    return Built(b"", "", str(copy), original, tuple((str(place), file) for place, file in moved_to(copy, original, moved)))
+
+
+def _folder(target: Target, built: Built) -> str:
+    real = os.path.realpath(target.folder)
+    return built.copy + real.removeprefix(built.original) if built.copy else real
 
 
 def _built(target: Target, using: Builder, flags: Sequence[str], built: Built, timeout: float) -> Built | Problem:
-    words = [*using.words, built.wrapper, *flags]
-    variables = environment(str(Path(built.wrapper).parent))
+    words = [*using.words, built.wrapper, *(flag for flag in flags if flag != ANYWHERE)]
+    scratch, roots = Path(built.wrapper).parent, _roots(target.folder, built)
     try:
-        ran = programs.finished(using.program, words, environment=variables, timeout=timeout, quiet=True)
+        ran = guard.run(using.program, words, scratch=scratch, roots=roots, timeout=timeout, network=using.network)
     except subprocess.TimeoutExpired:
         return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
     if ran.code:
@@ -131,7 +203,7 @@ def kustomizations_of(target: Target) -> list[Kustomization]:
 
 
 def _needs_helm(kustomizations: Iterable[Kustomization], flags: Iterable[str]) -> Problem | None:
-    if HELM in flags:
+    if guard.HELM in flags:
         return None
     return next((Problem(file=each.file, reason="helm") for each in kustomizations if each.charts), None)
 
@@ -145,9 +217,3 @@ def _wrapper(folder: Path, target: str, of: Kustomization) -> Path:
     text = json.dumps({**own, "resources": [os.path.relpath(target, folder)], "buildMetadata": list(dict.fromkeys(metadata))})
     (folder / FILES[0]).write_text(text)
     return folder
-
-
-def environment(scratch: str) -> dict[str, str]:
-    """The variables that a program which builds gets; what it writes goes into a scratch folder."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return {**kept, **OFFLINE, **dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME"), scratch)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
@@ -13,12 +14,13 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.redaction import hides_text, holds_secret
-from krm_fn.repositories.building import environment
+from krm_fn.repositories import guard
 from krm_fn.repositories.graph import all_below
+from krm_fn.repositories.helm_calls import link_out, unfetched
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Problem, Target
 from krm_fn.sources import reading
-from krm_fn.sources.files import CHART, is_within, read_found, repository
+from krm_fn.sources.files import CHART, read_found, repository
 from krm_fn.sources.salvage import salvage
 
 if TYPE_CHECKING:
@@ -95,15 +97,13 @@ def build(chart: Target, timeout: float) -> bytes | Problem:
     program = programs.find(PROGRAM)
     if program is None:
         return Problem(file=chart.file, reason="program", is_chart=True)
-    if outside := _outside(chart):
-        return Problem(file=chart.file, reason="outside", detail=outside, is_chart=True)
+    roots = [repository(chart.folder)]
+    if outside := link_out(chart.folder, roots):
+        return Problem(file=chart.file, reason="outside", detail=joined(".", outside), is_chart=True)
+    called = [*words(folder := os.path.realpath(chart.folder)), *unfetched(folder)]
     with programs.scratch() as made:
-        scratch = os.path.realpath(made)
-        own = {name: os.path.join(scratch, name) for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}  # noqa: PTH118
-        variables = {**environment(scratch), **own, "HELM_PLUGINS": os.path.join(scratch, "none"), "KUBECONFIG": os.devnull}  # noqa: PTH118
         try:
-            called = words(os.path.realpath(chart.folder))
-            ran = programs.finished(program, called, environment=variables, timeout=timeout, quiet=True)
+            ran = guard.run(program, called, scratch=Path(os.path.realpath(made)), roots=roots, timeout=timeout)
         except subprocess.TimeoutExpired:
             return Problem(file=chart.file, reason="slow", detail=f"{timeout:g} s", is_chart=True)
     return _complaint(ran.complaints.decode(errors="replace"), chart) if ran.code else ran.out
@@ -158,13 +158,6 @@ def _template(chart: Target, name: bytes) -> str:
     """The file that helm names; the chart itself where that is in an archive, or in a folder of another name."""
     file = joined(chart.folder, name.decode(errors="replace").partition("/")[2]) if name else ""
     return file if file in chart.inputs else chart.file
-
-
-def _outside(chart: Target) -> str:
-    """A link in a chart that leads out of its repository, "" where there is none: helm follows links."""
-    roots = [repository(chart.folder)]
-    links = (os.path.join(above, name) for above, folders, names in os.walk(chart.folder) for name in (*folders, *names))  # noqa: PTH118
-    return next((joined(".", link) for link in links if os.path.islink(link) and not is_within(link, roots)), "")  # noqa: PTH114
 
 
 def _complaint(text: str, chart: Target) -> Problem:

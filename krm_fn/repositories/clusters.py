@@ -86,7 +86,8 @@ class Configs:
 
     `paths` are the paths that the run was given. `file` is the config that a flag names, which is then the only one. `flags`
     lays the values of flags over a config, `exclude` are globs of a flag, relative to this folder, `build_flags` flags for
-    kustomize beside those of the configs. `isolated`: the repository's own files do not count.
+    kustomize beside those of the configs. `isolated`: the repository's own files do not count. `trusted`: who runs this names
+    `file`; otherwise a file of the repository does.
     """
 
     def __init__(
@@ -98,12 +99,13 @@ class Configs:
         flags: Callable[[Config], Config] = _as_it_is,
         exclude: Sequence[str] = (),
         build_flags: Sequence[str] = (),
+        trusted: bool = True,
     ) -> None:
         self._tops = tuple(os.path.abspath("." if path == "-" else path) for path in paths)  # noqa: PTH100
         self._found = config_files.ConfigFiles(self._tops)
         self._named, self._isolated, self._flags = file, isolated, flags
         self._exclude, self._here = tuple(exclude), str(Path.cwd())
-        self._build_flags = tuple(build_flags)
+        self._build_flags, self._trusted = tuple(build_flags), trusted and bool(file)
         self._read: dict[Path, ConfigFile] = {}
         self._files: dict[str, tuple[ConfigFile, ...]] = {}
         self._settings: dict[Key, TargetSettings] = {}
@@ -172,7 +174,9 @@ class Configs:
             text, value = config_files.read(name)
             try:
                 stated = repository.read(value)
-                read = policies.with_files(stated, name, anywhere=bool(self._named))
+                if not self._trusted:
+                    repository.refuse_powers(stated)
+                read = policies.with_files(stated, name, anywhere=self._trusted)
             except ConfigError as error:
                 if error.file:  # that of a policy
                     raise
@@ -218,7 +222,7 @@ class Configs:
         stated: dict[str, Any] = {}
         for section in sections:
             stated = config.laid_over(stated, section.stated)
-        if not self._named:
+        if not self._trusted:
             stated = _without_power(stated)
         of_configs = next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ())
         return TargetSettings(

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, text
-from krm_fn.base.paths import as_list
-from krm_fn.repositories.kustomization import PLUGINS, RESOURCES, is_inline, joined
-from krm_fn.sources.files import read_found
+from krm_fn.base.paths import as_list, get, put
+from krm_fn.repositories.kustomization import GENERATORS, PLUGINS, RESOURCES, is_inline, joined, kustomization
+from krm_fn.repositories.reading import linked
+from krm_fn.sources.files import is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 GROUP = "kubevirt-render.dev"
 # kustomize gives functions the objects with this annotation, and leaves them out of what it prints. The VMs of a target may
 # refer to them wherever this program renders it, so the copy has another annotation in its place.
+VALUES = "values.yaml"  # what kustomize reads of a chart itself
+GATHERED = ".kubevirt-render"  # where a copy has files that stand elsewhere
 LOCAL, KEPT = b"config.kubernetes.io/local-config", b"kubevirt-render.dev/local-config"
 
 
@@ -43,17 +47,66 @@ def has_local(target: Target) -> bool:
     return any(LOCAL in read_found(file)[0] for file in target.inputs if os.path.isfile(file))  # noqa: PTH113
 
 
-def copied(target: Target, kustomizations: Iterable[Kustomization], texts: Mapping[str, str], folder: Path) -> tuple[Path, str]:
-    """A copy of a target's files, some with other texts, and the folder whose copy it is: the one that holds all of them."""
+def gathered(kustomizations: Iterable[Kustomization], texts: dict[str, str]) -> dict[tuple[str, str], str]:
+    """The files that stand elsewhere than below the kustomization that names them, by its real folder and a new place there.
+
+    The kustomizations that name the new places go into `texts`. A plugin names its files itself, and keeps what it names.
+    """
+    moved: dict[tuple[str, str], str] = {}
+    for one in kustomizations:
+        real = os.path.realpath(one.folder)
+
+        def is_apart(file: str, real: str = real) -> bool:
+            return not is_within(os.path.dirname(_real(file)), [real])  # noqa: PTH120
+
+        def place_of(file: str, real: str = real) -> str:
+            place = f"{GATHERED}/{len(moved)}/{os.path.basename(file)}"  # noqa: PTH119
+            moved[real, place] = file
+            return place
+
+        obj = json.loads(texts[one.file]) if one.file in texts else deepcopy(one.obj)
+        named = kustomization(obj, one.folder, one.file, linked(one.folder))
+        for each in (*named.includes, *named.files):
+            written = get(obj, each.at)
+            if isinstance(written, str) and not is_inline(written) and os.path.isfile(each.path) and is_apart(each.path):  # noqa: PTH113
+                name, equals, _ = written.rpartition("=")
+                place = place_of(each.path)
+                put(obj, each.at, name + equals + place if each.role in GENERATORS else place)
+        for each in named.charts:
+            values, chart = f"{each.path}/{VALUES}", get(obj, each.at[:-1])
+            if each.role == "helmCharts" and not chart.get("valuesFile") and os.path.isfile(values) and is_apart(values):  # noqa: PTH113
+                chart["valuesFile"] = place_of(values)
+        if obj != one.obj:
+            texts[one.file] = json.dumps(obj)
+    return moved
+
+
+def moved_to(copy: Path, original: str, moved: Mapping[tuple[str, str], str]) -> Iterator[tuple[Path, str]]:
+    """The new place of each file that is moved, in the copy of a folder, and the file."""
+    return ((copy / os.path.relpath(real, original) / place, file) for (real, place), file in moved.items())
+
+
+def copied(
+    target: Target,
+    kustomizations: Iterable[Kustomization],
+    texts: Mapping[str, str],
+    folder: Path,
+    moved: Mapping[tuple[str, str], str],
+    *,
+    local: bool = True,
+) -> tuple[Path, str]:
+    """A copy of a target's files, some with other texts, and the folder whose copy it is: the one that holds all of them.
+
+    `moved` are files at other places, too. With `local`, objects that only functions get are kept.
+    """
     files = [file for file in target.inputs if os.path.isfile(file)]  # noqa: PTH113
-    whole = {file: os.path.abspath(file) for file in files}  # noqa: PTH100
     folders = [os.path.realpath(each.folder) for each in kustomizations]
     original = os.path.commonpath([*folders, *map(os.path.dirname, map(_real, files))])
-    for file in whole:
-        copy = folder / os.path.relpath(_real(file), original)
+    places = ((folder / os.path.relpath(_real(file), original), file) for file in files)
+    for copy, file in (*places, *moved_to(folder, original, moved)):
         copy.parent.mkdir(parents=True, exist_ok=True)
         data = texts[file].encode() if file in texts else read_found(file)[0]
-        copy.write_bytes(data.replace(LOCAL, KEPT))
+        copy.write_bytes(data.replace(LOCAL, KEPT) if local else data)
     return folder, original
 
 

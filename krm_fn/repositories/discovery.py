@@ -61,7 +61,7 @@ class _Sorted:
     def discovery(self) -> Discovery:
         included = {below for node in self._reached.values() for below in node.includes if below != node.folder}
         roots = [node for node in self._live if not (node.is_component or node.folder in included)]
-        targets = [self._target(node) for node in roots]
+        targets = [_target(node, self._graph) for node in roots]
         targets += self._circles(targets)
         named = self._used(self._reached.values())
         used = named | self._of_charts()
@@ -75,13 +75,6 @@ class _Sorted:
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named)),
         )
 
-    def _target(self, root: Node) -> Target:
-        nodes, cycle = self._graph.closure(root.folder)
-        inputs = {file for node in nodes for file in (*node.files, *all_below(node.folders))}
-        problem = next((node.problem for node in nodes if node.problem), None) or _circle(cycle, self._graph)
-        folders = tuple(node.folder for node in nodes)
-        return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem)
-
     def _circles(self, targets: Iterable[Target]) -> Iterator[Target]:
         """A target for each circle of kustomizations that no other target includes."""
         seen = {folder for target in targets for folder in target.kustomizations}
@@ -89,7 +82,7 @@ class _Sorted:
             if node.folder not in seen and not node.is_component:
                 nodes, cycle = self._graph.closure(node.folder)
                 if cycle and seen.isdisjoint(cycle):
-                    yield self._target(node)
+                    yield _target(node, self._graph)
                 seen.update(each.folder for each in nodes)
 
     def _used(self, nodes: Iterable[Node]) -> set[str]:
@@ -111,6 +104,23 @@ class _Sorted:
                 if OF_CHART.fullmatch(file, len(chart)) and _name(file) not in FILES:
                     found.add(file)
         return found
+
+
+def target_of(folder: str, roots: Sequence[str]) -> Target | None:
+    """The target that the kustomization in a folder is, if there is one. Without roots, its paths may lead anywhere."""
+    graph = Graph(frozenset(), roots)
+    root = graph.node(joined(".", folder))
+    return _target(root, graph) if root else None
+
+
+def _target(root: Node, graph: Graph) -> Target:
+    nodes, cycle = graph.closure(root.folder)
+    inputs = {file for node in nodes for file in (*node.files, *all_below(node.folders))}
+    found = [node.problem for node in nodes if node.problem]
+    worst = next((each for each in found if each.reason != "remote"), None)  # a build may be allowed to fetch
+    problem = worst or _circle(cycle, graph) or next(iter(found), None)
+    folders = tuple(node.folder for node in nodes)
+    return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem)
 
 
 class _Below(frozenset[str]):

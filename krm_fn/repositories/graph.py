@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.repositories.kustomization import FILES, PLUGINS, joined
-from krm_fn.repositories.reading import read, referring
+from krm_fn import yamlio
+from krm_fn.base.errors import InputError
+from krm_fn.repositories.helm_calls import link_out
+from krm_fn.repositories.kustomization import FILES, PLUGINS, joined, plugin_files
+from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
+from krm_fn.repositories.reading import linked, read, referring
 from krm_fn.repositories.types import Problem
-from krm_fn.sources.files import is_within
+from krm_fn.sources.files import is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krm_fn.repositories.reading import Read
+    from krm_fn.repositories.types import Reference
 
 
 class Node(NamedTuple):
@@ -29,6 +34,18 @@ class Node(NamedTuple):
     files: tuple[str, ...]
     folders: tuple[str, ...]
     problem: Problem | None
+
+
+class _Named:
+    """The files that plugins name, and the first problem with them."""
+
+    def __init__(self) -> None:
+        self.files: list[str] = []
+        self.problem: Problem | None = None
+
+    def take(self, files: Iterable[str], problem: Problem | None) -> None:
+        self.files += files
+        self.problem = self.problem or problem
 
 
 class Graph:
@@ -94,9 +111,10 @@ class Graph:
                 includes.append(folder)
             elif each.role in PLUGINS:
                 folders.append(folder)
-        files += [each.path for each in one.files if not self._leads_out(each.path)]
+        made = self._plugins(found)
+        files += [path for path in (*(each.path for each in one.files), *made.files) if not self._leads_out(path)]
         named = (*files, *(real for file in files if (real := self._linked_file(file)) != file))
-        problem = found.problem or self._outside(found)
+        problem = found.problem or self._outside(found) or made.problem or self._remote(found)
         return Node(one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders), problem)
 
     def _folder(self, path: str) -> str | None:
@@ -125,12 +143,62 @@ class Graph:
         is_link = not above or above.startswith("..") or os.path.islink(file)  # noqa: PTH114
         return linked(file) if is_link else joined(self._linked(above), name)
 
+    def _plugins(self, found: Read) -> _Named:
+        """What the files of generators, transformers and validators name: their paths run from the kustomization, too."""
+        made, folder = _Named(), found.kustomization.folder
+        for each in found.kustomization.includes:
+            if each.role in PLUGINS and not self._leads_out(each.path):
+                for file in self._plugin_files(found, each, made):
+                    self._take_plugins(file, folder, made)
+        return made
+
+    def _plugin_files(self, found: Read, each: Reference, made: _Named) -> Iterator[str]:
+        """The files that hold the plugins of a reference. What kustomize makes of others is not known, so it is a problem."""
+        waiting, seen = [each.path], set[str]()
+        while waiting:
+            folder = self._folder(path := waiting.pop())
+            file = self._file(folder) if folder else None
+            if not folder:
+                yield path
+            elif file and folder not in seen and (below := read(folder, file)):
+                seen.add(folder)
+                one = below.kustomization
+                if not one.obj.keys() <= PLAIN:
+                    made.take([], referring(found.kustomization, found.text, "made", each))
+                waiting += [inner.path for inner in one.includes]
+
+    def _take_plugins(self, file: str, folder: str, made: _Named) -> None:
+        try:
+            items = yamlio.read_stream(read_found(file)[0], file=file).items
+        except OSError:
+            items = []  # kustomize says that it is not there
+        except InputError as error:
+            found = Problem(file=file, reason="refused", detail=error.message, line=error.line, column=error.column)
+            made.take([], found)
+            items = []
+        for plugin in (each for item in items for each in listed(item) if isinstance(each, dict)):
+            files, remote = plugin_files(plugin, folder, linked(folder))
+            outside = next(filter(self._leads_out, files), "")
+            asked = {"flag": flag((plugin,)) if is_chart(plugin) else "", "outside": outside, "remote": next(iter(remote), "")}
+            problem = next(
+                (Problem(file=file, reason=reason, detail=detail) for reason, detail in asked.items() if detail), None
+            )
+            made.take(files, problem)
+
+    def _remote(self, found: Read) -> Problem | None:
+        """What there is to say of a reference to another machine, if there is one."""
+        one = found.kustomization
+        return next((referring(one, found.text, "remote", each) for each in one.remote), None)
+
     def _outside(self, found: Read) -> Problem | None:
         """What there is to say of a reference that leads out of all roots, if there is one."""
         one = found.kustomization
         for each in (*one.includes, *one.files, *one.charts):
             if self._leads_out(each.path):
                 return referring(one, found.text, "outside", each)
+        for each in one.charts if self._roots else ():
+            if link := link_out(each.path, self._roots):
+                return referring(one, found.text, "outside", each._replace(path=joined(".", link)))
         return None
 
     def _leads_out(self, path: str) -> bool:
@@ -140,11 +208,6 @@ class Graph:
             may = path.startswith(("..", "/")) or os.path.lexists(path)
             self._out[path] = may and not is_within(path, self._roots)
         return self._out[path]
-
-
-def linked(path: str) -> str:
-    """Where a path leads when links are followed, as a path from the working directory."""
-    return joined(".", os.path.realpath(path))
 
 
 def all_below(folders: Iterable[str]) -> Iterator[str]:

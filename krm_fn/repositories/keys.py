@@ -15,7 +15,7 @@ import yaml
 
 import krm_fn
 from krm_fn.base import programs
-from krm_fn.repositories import building, stored
+from krm_fn.repositories import building, guard, stored
 from krm_fn.repositories.contents import SIZE, digest, digest_of
 from krm_fn.sources.files import repository
 
@@ -86,8 +86,13 @@ def _state(file: str) -> tuple[int, ...]:
 def _of_run(options: Options) -> str:
     """What is the same for all units of a run."""
     using = options.using
-    built_by = (using.words if using else (), building.version(using) if using else "", _program("helm"))
-    environment = tuple((name, os.environ.get(name)) for name in building.KEPT)
+    built_by = (
+        using.words if using else (),
+        bool(using and using.network),
+        building.version(using) if using else "",
+        _program("helm"),
+    )
+    environment = tuple((name, os.environ.get(name)) for name in guard.KEPT)
     root = os.path.relpath(repository(os.curdir))
     return stored.dumps((_this_program(), built_by, environment, root, options.but(using=None, timeout=0)))
 

@@ -10,7 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.objects import group_of, kind_of, text
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.paths import as_list, as_map, dotted
+from krm_fn.repositories import plugins
 from krm_fn.repositories.types import Kustomization, Reference
 from krm_fn.sources.files import KUSTOMIZATIONS as FILES
 
@@ -50,26 +51,53 @@ def is_remote(path: str) -> bool:
     return bool(REMOTE.match(path) or REMOTE_INSIDE.search(path))
 
 
-def kustomization(obj: Object, folder: str, file: str) -> Kustomization:
-    """What a kustomization in this folder and file names."""
-    here = _Here(folder)
+def kustomization(obj: Object, folder: str, file: str, base: str | None = None) -> Kustomization:
+    """What a kustomization in this folder and file names. Paths that leave the folder run from `base`, where links lead to."""
+    here = _Here(folder, folder if base is None else base)
     includes = [*here.local(_included(obj)), *here.local(_plugin_files(obj))]
-    files = [*here.local(_files(obj))]
+    files = [*here.local(_files(obj)), *here.local(_of_inline_plugins(obj))]
     charts = [*here.local(_charts(obj))]
     component = kind_of(obj) == COMPONENT
-    return Kustomization(folder, file, obj, component, tuple(includes), tuple(files), tuple(charts), tuple(here.remote))
+    named = (tuple(includes), tuple(files), tuple(charts), tuple(here.remote))
+    return Kustomization(folder, file, obj, component, *named, refused=_refused(obj))
+
+
+def _refused(obj: Object) -> Reference | None:
+    """What kustomize and helm read in another way than it looks: a key, a flag, a plugin. The role is the reason."""
+    if key := plugins.misspelt(obj):
+        return Reference("key", key, (key,) if key in obj else ())
+    if unclear := next((at for at, written in _plugins(obj) if plugins.is_unclear(written)), None):
+        return Reference("unclear", dotted(unclear), unclear)
+    of_plugins = ((at, each) for at, each in inline_plugins(obj) if plugins.is_chart(each))
+    for at, chart in (*(((key,), obj[key]) for key in plugins.OF_CHARTS if obj.get(key)), *of_plugins):
+        if word := plugins.flag((chart,)):
+            return Reference("flag", word, at)
+    return None
 
 
 def is_inline(written: str) -> bool:
     """True for an object that is written in place of the path of a file."""
-    return "\n" in written or written.lstrip().startswith("{") or ": " in written
+    return ("\n" in written or written.lstrip().startswith("{") or ": " in written) and not REMOTE.match(written)
+
+
+def named_from(folder: str, base: str, written: str) -> str:
+    """Where a path leads from a folder; `base` is the folder that links lead to, from which kustomize goes up."""
+    return joined(base if ".." in written and os.path.normpath(written).startswith("..") else folder, written)
+
+
+def plugin_files(plugin: Object, folder: str, base: str) -> tuple[list[str], list[str]]:
+    """The files that a generator, a transformer or a validator names, and its references to other machines."""
+    named = [each for each in plugins.files(plugin) if each and "\0" not in each and not is_inline(each)]
+    return [named_from(folder, base, each) for each in named if not is_remote(each)], [
+        each for each in named if is_remote(each)
+    ]
 
 
 class _Here:
-    """The folder from which paths run; `remote` collects the references to other machines."""
+    """The folder from which paths run, by both its names; `remote` collects the references to other machines."""
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: str, base: str) -> None:
+        self.folder, self.base = folder, base
         self.remote: list[Reference] = []
 
     def local(self, named: Named) -> Iterator[Reference]:
@@ -79,7 +107,7 @@ class _Here:
             if is_remote(written):
                 self.remote.append(Reference(role, written, at))
             elif written and "\0" not in written:
-                yield Reference(role, joined(self.folder, written), at)
+                yield Reference(role, named_from(self.folder, self.base, written), at)
 
 
 def joined(folder: str, path: str) -> str:
@@ -110,7 +138,16 @@ def _plugins(obj: Object) -> Iterator[tuple[Path, str]]:
 
 
 def _plugin_files(obj: Object) -> Named:
-    return ((written, at) for at, written in _plugins(obj) if not is_inline(written))
+    return ((written, at) for at, written in _plugins(obj) if not plugins.objects(written))
+
+
+def inline_plugins(obj: Object) -> Iterator[tuple[Path, Object]]:
+    """The plugins that stand in a kustomization, each with the place of its text."""
+    return ((at, each) for at, written in _plugins(obj) for each in plugins.objects(written))
+
+
+def _of_inline_plugins(obj: Object) -> Named:
+    return ((each, at) for at, plugin in inline_plugins(obj) for each in plugins.files(plugin) if not is_inline(each))
 
 
 def _files(obj: Object) -> Named:
@@ -148,6 +185,9 @@ def _values(obj: Object) -> Named:
 def _charts(obj: Object) -> Named:
     """The folders of Helm charts: that of each chart, below the folder of all of them."""
     home = text(as_map(obj.get("helmGlobals")).get("chartHome")) or CHARTS
+    for at, plugin in inline_plugins(obj):
+        if plugins.is_chart(plugin) and (name := text(plugin.get("name"))):
+            yield f"{text(plugin.get('chartHome')) or CHARTS}/{name}", at
     for number, each in enumerate(as_list(obj.get("helmCharts"))):
         if name := text(as_map(each).get("name")):
             yield f"{home}/{name}", ("helmCharts", number, "name")

@@ -16,7 +16,6 @@ from krm_fn.repositories import building, charts, sharing, written
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading
-from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.reading import NothingFoundError, Sources, Texts
 from krm_fn.sources.salvage import repairing
 
@@ -75,7 +74,7 @@ class Options(Value):
 
     using: Builder | None = None
     builds: Builds | None = None
-    timeout: float = TIMEOUT
+    timeout: float = building.TIMEOUT
     follow: bool = False
     ignores: bool = True
     definitions: bool = True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.redaction import holds_secret
-from krm_fn.repositories.kustomization import is_kustomization, kustomization
+from krm_fn.repositories import plugins
+from krm_fn.repositories.kustomization import is_kustomization, joined, kustomization
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.files import UNREADABLE, read_found
 
@@ -37,19 +39,19 @@ def read(folder: str, file: str) -> Read | None:
     objects = [item for item in text.items if item is not None]
     if not objects:
         return Read(kustomization({}, folder, file), text)  # kustomize says what is wrong with it
-    if not is_kustomization(objects[0]):
+    if not (is_kustomization(objects[0]) or (isinstance(objects[0], dict) and plugins.misspelt(objects[0]))):
         return None
-    found = kustomization(objects[0], folder, file)
-    return Read(found, text, remote(found, text))
+    found = kustomization(objects[0], folder, file, linked(folder))
+    return Read(found, text, referring(found, text, found.refused.role, found.refused) if found.refused else None)
+
+
+def linked(path: str) -> str:
+    """Where a path leads when links are followed, as a path from the working directory."""
+    return joined(".", os.path.realpath(path))
 
 
 def _unread(folder: str, problem: Problem) -> Read:
     return Read(kustomization({}, folder, problem.file), problem=problem)
-
-
-def remote(found: Kustomization, text: StreamText) -> Problem | None:
-    """What there is to say of a reference to another machine, if there is one."""
-    return next((referring(found, text, "remote", each) for each in found.remote), None)
 
 
 def referring(found: Kustomization, text: StreamText | None, reason: str, each: Reference) -> Problem:

@@ -17,7 +17,7 @@ import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
-from krm_fn.repositories import building, loading, sharing
+from krm_fn.repositories import building, guard, loading, sharing
 from krm_fn.repositories.contents import NO_FILE
 from krm_fn.repositories.kustomization import FILES
 from krm_fn.repositories.pools import SELDOM
@@ -80,7 +80,7 @@ def parcel(piece: Piece, offered: Mapping[str, Offered] | None = None) -> Parcel
 
 def _is_for_kustomize(target: Target, flags: Sequence[str]) -> bool:
     """True where kustomize alone builds a target, as far as that is known."""
-    return not target.problem and target.file.rpartition("/")[2] in FILES and building.HELM not in flags
+    return not target.problem and target.file.rpartition("/")[2] in FILES and guard.HELM not in flags
 
 
 def _texts(files: Iterable[str]) -> dict[str, bytes] | None:

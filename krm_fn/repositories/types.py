@@ -34,7 +34,7 @@ class Kustomization(NamedTuple):
 
     `includes` may be files or folders with kustomizations of their own: resources, bases and components, generators,
     transformers and validators. `files` are named in any other role. `charts` are the folders of Helm charts. `remote` are
-    references to other machines.
+    references to other machines. `refused` is what keeps it from being built, with the reason as its role.
     """
 
     folder: str
@@ -45,6 +45,7 @@ class Kustomization(NamedTuple):
     files: tuple[Reference, ...] = ()
     charts: tuple[Reference, ...] = ()
     remote: tuple[Reference, ...] = ()
+    refused: Reference | None = None
 
     @property
     def uses(self) -> frozenset[str]:

@@ -10,13 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.repositories import charts, clusters, written
+from krm_fn.repositories import building, charts, clusters, written
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.types import Discovery, Problem
-from krm_fn.sources.builds import TIMEOUT
 from krm_fn.sources.reading import STDIN
 from krm_fn.sources.salvage import passed_over
 
@@ -55,7 +54,7 @@ class Asked(Value):
     exclude: tuple[str, ...] = ()
     leaves_out: Callable[[str], bool] = staticmethod(nothing)  # a function would become a method
     build_flags: tuple[str, ...] = ()
-    timeout: float = TIMEOUT
+    timeout: float = building.TIMEOUT
     follow: bool = False
     helm: bool = False
     apart: bool = False

@@ -15,8 +15,9 @@ from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.repositories import building
-from krm_fn.repositories.graph import all_below, linked
+from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, joined
+from krm_fn.repositories.reading import linked
 from krm_fn.sources import reading
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found
 from krm_fn.sources.reading import NothingFoundError, Sources

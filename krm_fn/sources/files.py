@@ -176,6 +176,11 @@ def repository(folder: str) -> str:
     return str(_git_root(here) or here)
 
 
+def is_in_repository(folder: str) -> bool:
+    """True for a folder in a git tree."""
+    return _git_root(Path(folder).resolve()) is not None
+
+
 def in_repository(file: str) -> str:
     """The path of a file from the root of its git tree on, wherever that tree is; the path as it is given if there is none."""
     whole = os.path.abspath(file)  # noqa: PTH100  links stay what they are

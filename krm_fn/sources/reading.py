@@ -18,7 +18,6 @@ from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, kind_of, place_of, text
 from krm_fn.base.value import Value
-from krm_fn.sources.builds import TIMEOUT, built
 from krm_fn.sources.files import Paths
 from krm_fn.sources.skipping import about_folder, why_skipped
 
@@ -188,9 +187,7 @@ def read(
     *,
     found: Sequence[str] = (),
     kustomized: frozenset[str] = frozenset(),
-    kustomizations: Sequence[str] = (),
-    timeout: float = TIMEOUT,
-    build_flags: Sequence[str] = (),
+    built: Sequence[tuple[str, bytes]] = (),
     follow: bool = False,
     within: Sequence[str] = (),
     unbuilt: bool = True,
@@ -204,9 +201,7 @@ def read(
         paths,
         found=found,
         kustomized=kustomized,
-        kustomizations=kustomizations,
-        timeout=timeout,
-        build_flags=build_flags,
+        built=built,
         follow=follow,
         within=within,
         unbuilt=unbuilt,
@@ -219,9 +214,7 @@ def texts(
     *,
     found: Sequence[str] = (),
     kustomized: frozenset[str] = frozenset(),
-    kustomizations: Sequence[str] = (),
-    timeout: float = TIMEOUT,
-    build_flags: Sequence[str] = (),
+    built: Sequence[tuple[str, bytes]] = (),
     follow: bool = False,
     within: Sequence[str] = (),
     unbuilt: bool = True,
@@ -229,17 +222,17 @@ def texts(
     """The texts of the paths: files, folders (all YAML and JSON files below them, sorted) or `-` for stdin.
 
     `found` are more files, which the caller found in folders; `kustomized` are those of the folders that have kustomizations.
-    `kustomizations` are folders to build, with `build_flags`, each in at most `timeout` seconds. With `follow`, links in
-    folders may lead to all places, otherwise only to the paths and the folders of `within`. Without `unbuilt`, templates of
-    Helm charts in folders are skipped, and files of different folders may be for different clusters.
+    `built` are kustomizations with what was built of them. With `follow`, links in folders may lead to all places, otherwise
+    only to the paths and the folders of `within`. Without `unbuilt`, templates of Helm charts in folders are skipped, and files
+    of different folders may be for different clusters.
     Raises: InputError if a file can't be read.
     """
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
-    given = [*_texts(paths, named, found), *_builds(kustomizations, timeout, build_flags)]
+    given = [*_texts(paths, named, found), *(Given(data=data, folder=folder) for folder, data in built)]
     return Texts(
         given=tuple(given),
-        asked=(*paths, *found, *kustomizations),
-        is_single=len(paths) == 1 and not (kustomizations or found) and not os.path.isdir(paths[0]),  # noqa: PTH112
+        asked=(*paths, *found, *(folder for folder, _ in built)),
+        is_single=len(paths) == 1 and not (built or found) and not os.path.isdir(paths[0]),  # noqa: PTH112
         folders=tuple(named.folders),
         skipped=tuple(named.skipped),
         separate=not unbuilt,
@@ -359,11 +352,6 @@ def of_built(given: Given) -> Sources:
     """The objects of a text that was built; there may be none. Raises: InputError."""
     found, _ = _parsed(given)
     return Sources(sources=(found,))
-
-
-def _builds(folders: Sequence[str], timeout: float, flags: Sequence[str]) -> Iterator[Given]:
-    for folder in folders:
-        yield Given(data=built(folder, timeout, flags), folder=folder)
 
 
 def _where(places: Sequence[str]) -> str:

@@ -103,9 +103,9 @@ def test_without_the_flag_a_chart_with_vms_is_one_info(here, without_helm):
 
 
 @pytest.mark.parametrize("config", ["{helm: true}", "{clusters: [{name: a, targets: [web], helm: true}]}"])
-def test_the_config_can_ask_for_charts(here, without_helm, config):
-    tree(here, {".kubevirt-render.yaml": f"kind: RenderVirtualMachines\nspec: {config}\n"})
-    assert [message for *_, message in found(cwd=here)] == [ABSENT]
+def test_a_config_that_is_named_can_ask_for_charts(here, without_helm, config):
+    tree(here, {"mine.yaml": f"kind: RenderVirtualMachines\nspec: {config}\n"})
+    assert [message for *_, message in found("--config=mine.yaml", "--exclude=mine.yaml", cwd=here)] == [ABSENT]
 
 
 def test_how_helm_is_called(here, monkeypatch, tmp_path_factory):

@@ -14,7 +14,7 @@ HEAD = "kind: RenderVirtualMachines\nspec:\n"
 CLUSTERS = """\
   severity: {null-item: "off", duplicate-object: warning}
   external: [{kind: Secret}]
-  kustomizeBuildFlags: [--enable-helm]
+  kustomizeBuildFlags: ["--load-restrictor=LoadRestrictionsNone"]
   clusters:
   - name: north
     targets: ["clusters/north/*", "infrastructure"]
@@ -80,7 +80,7 @@ def test_each_target_has_the_settings_of_its_cluster(repository):
     assert south.config.severity == other.config.severity == {"null-item": "off", "duplicate-object": "warning"}
     assert north.external == (External(kind="Secret"), External(kind="DataSource"))
     assert other.external == (External(kind="Secret"),)
-    assert {each.build_flags for each in (north, south, other)} == {("--enable-helm",)}
+    assert {each.build_flags for each in (north, south, other)} == {("--load-restrictor=LoadRestrictionsNone",)}
     assert {each.file for each in (north, south, other)} == {".kubevirt-render.yaml"}
 
 

@@ -102,7 +102,7 @@ def test_a_folder_that_is_named_like_a_flag_is_built(builder: Builder) -> None:
     "place", [".", "overlays/prod", "https://example.com/org/repo//base?ref=v1", "git@example.com:org/repo"]
 )
 def test_folders_and_addresses_reach_kustomize_as_they_are(builder: Builder, place: str) -> None:
-    assert builder.run(*PROGRAM, "render", "-k", place).stdout == OBJECT
+    assert builder.run(*PROGRAM, "render", "-k", place, "--network").stdout == OBJECT
     assert builder.noted() == ["build", place]
 
 

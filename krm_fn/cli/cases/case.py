@@ -110,10 +110,7 @@ def _config(folder: str, tops: Sequence[str]) -> str | None:
 
 def _inputs(folder: str, named: Sequence[str], tops: Sequence[str]) -> Iterator[str]:
     """The files and folders of a case's input. Raises: InputError."""
-    if not named:
-        yield _usual_input(folder)
-        return
-    for name in named:
+    for name in named or (_usual_input(folder),):
         path = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
         if not is_within(path, map(os.path.realpath, tops)):
             raise InputError(f"the input {name} lies outside of the folder that is tested", file=_expected(folder))
@@ -125,9 +122,9 @@ def _inputs(folder: str, named: Sequence[str], tops: Sequence[str]) -> Iterator[
 def _usual_input(folder: str) -> str:
     for name in INPUTS:
         if Path(folder, name).exists():
-            return str(Path(folder, name))
+            return name
     if any(Path(folder, name).exists() for name in KUSTOMIZATIONS):
-        return folder
+        return os.curdir
     raise InputError(
         f"there is no input; add {INPUTS[0]}, a folder {INPUTS[1]} or a kustomization, or name files below `inputs`",
         file=_expected(folder),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.wording import show
-from krm_fn.hosts.argocd import flags, helm
+from krm_fn.hosts.argocd import flags
+from krm_fn.repositories import building, guard, helm_calls
+from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories.helm_calls import RefusedError
 from krm_fn.sources import reading
 from krm_fn.sources.reading import NothingFoundError, Sources
 
@@ -27,16 +31,24 @@ FIX = ", because Argo CD waits for only 60 s; reduce what the build fetches, or 
 
 
 def build(
-    folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str], timeout: float
+    folder: Path,
+    *,
+    options: Sequence[str],
+    wanted: Wanted = NOTHING,
+    environment: Mapping[str, str],
+    timeout: float,
+    network: bool = False,
 ) -> Sources:
     """The objects of the folder; there may be none. `options` are the administrator's flags, `wanted` those of the application.
 
+    With `network`, the build may fetch.
     Raises: InputError if the folder can't be read, or built within `timeout` seconds; ConfigError for a flag that an
     application may not set.
     """
     command = command_for(folder, options=options, wanted=wanted, environment=environment)
     if command:
-        return reading.of_bytes(_printed(command, folder, environment, timeout))
+        powerful = _is_powerful(options)
+        return reading.of_bytes(_printed(command, folder, environment, timeout, given=powerful, network=network))
     if given := (*options, *wanted.words):
         raise InputError(f"the folder has neither a kustomization nor a {CHART} for the build options {' '.join(given)}")
     try:
@@ -71,8 +83,8 @@ def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[st
     """The application's flags in the form for the program. Raises: ConfigError for a flag that it may not set."""
     known, places = flags.ALLOWED[program], (_repository(folder, environment),)
     try:
-        return list(flags.permitted(wanted.words, known, lambda name: flags.is_one_file(name, folder, places)))
-    except flags.RefusedError as error:
+        return list(flags.permitted(wanted.words, known, lambda name: helm_calls.is_one_file(name, folder, places)))
+    except RefusedError as error:
         *names, last = (flag.name for flag in known)
         reason = error.reason or (
             f"an application may pass only these flags to {program}: {', '.join(names)} or {last}; "
@@ -106,29 +118,49 @@ def _cluster(environment: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _printed(command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float) -> bytes:
-    """The stdout of the command. Its temporary files go into a separate folder, because all applications share `/tmp`."""
-    name, *words = command
-    path = environment.get("PATH", os.defpath)
+def _printed(
+    command: Sequence[str], folder: Path, environment: Mapping[str, str], timeout: float, *, given: bool, network: bool
+) -> bytes:
+    """The stdout of the command. `given`: it gets the whole environment."""
+    program, *words = command
+    root = _repository(folder, environment)
+    name, chosen = " ".join(command[:2]), "helm"
+    if program == "helm":
+        if link := helm_calls.link_out(str(folder), [root]):
+            raise InputError(f"{link} is a link out of the repository; replace it by what it leads to")
+        words += [] if network else helm_calls.unfetched(str(folder))
+    else:
+        words, chosen = _without_helm(words)
+        target = target_of(str(folder), [str(root)])
+        building.refuse(target and building.barred(target, network=network))
     with programs.scratch() as made:
-        scratch = Path(made)
-        helm.temporary(scratch).mkdir()
-        home = environment.get("HOME") or made  # a sidecar's user may have none
-        more = {"TMPDIR": str(helm.temporary(scratch)), "HOME": home}
-        if name != "helm":
-            words, real = _without_helm(words)
-            if found := programs.find(real, path):
-                guard = helm.guarded(found, repository=_repository(folder, environment), scratch=scratch)
-                more["PATH"] = f"{guard}{os.pathsep}{path}"
-        return programs.printed(
-            programs.find(name, path) or name,
-            words,
-            name=" ".join(command[:2]),
-            environment={**environment, **more},
-            timeout=timeout,
-            fix=FIX,
-            folder=folder,
-        )
+        try:
+            ran = guard.run(
+                programs.find(program, environment.get("PATH", os.defpath)) or program,
+                words,
+                scratch=Path(os.path.realpath(made)),
+                roots=[str(root)],
+                timeout=timeout,
+                network=network,
+                given=environment if given else None,
+                folder=folder,
+                helm=chosen,
+                quiet=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise InputError(f"`{name}` was stopped after {timeout:g} s{FIX}") from None
+    if ran.code:
+        raise InputError(f"`{name}` failed with exit code {ran.code}; see its message above")
+    return ran.out
+
+
+def _is_powerful(options: Sequence[str]) -> bool:
+    """True for flags of the administrator that an application may not set. What they start may need the environment."""
+    try:
+        tuple(flags.permitted(options, (*flags.KUSTOMIZE, *flags.HELM), lambda _: True))
+    except RefusedError:
+        return True
+    return False
 
 
 def _without_helm(words: Sequence[str]) -> tuple[list[str], str]:

@@ -6,8 +6,8 @@ helm says; one that lacks charts that it depends on; one with a link out of the 
 
 Why it matters: the VMs that the chart makes are not checked.
 
-Fix: have charts built with `--helm`, or with `helm: true` in `.kubevirt-render.yaml`. `helm dependency build` fetches the
-charts that a chart depends on. If a chart needs values, check what it makes of them: `helm template -f values.yaml CHART |
+Fix: have charts built with `--helm`, or with `helm: true` in a config that `--config` names. `helm dependency build` fetches
+the charts that a chart depends on. If a chart needs values, check what it makes of them: `helm template -f values.yaml CHART |
 kubevirt-render check -`.
 
 Example:

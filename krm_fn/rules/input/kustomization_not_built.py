@@ -1,19 +1,20 @@
 """A kustomization with objects of KubeVirt is not built.
 
 What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that includes
-itself; a kustomization.yaml that can't be read; and one that is out of reach: it refers to another machine, to a folder
-outside the repository, or to a file that git ignores, a submodule has or a template makes; it names a file that is not below
-its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or
-takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file that it is made of, or one beside it, has
-an object of KubeVirt. Another one is a note of `--verbose`, and a warning of `render`, whose output lacks it.
+itself; a kustomization.yaml that can't be read; one with a key in other letters than kustomize writes it, or with a value for
+helm that is a flag; and one that is out of reach: it refers to another machine, to a folder outside the repository, or to a
+file that git ignores, a submodule has or a template makes; it names a file that is not below its folder, which Flux reads and
+kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or takes too long; or neither kustomize
+nor kubectl is on the PATH. It counts where a file that it is made of, or one beside it, has an object of KubeVirt. Others are
+neither built nor told of; `--verbose` counts them.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
 is each finding that these might take away: of a value or an object that is missing.
 
 Fix: correct what the message names, and try `kustomize build` in the folder. Copy a remote base into the repository to have it
-checked. If the kustomization is not meant to be built, exclude its folder. Only `--severity`, or a config that `--config`
-names, lowers the severity: a config inside the repository does not, nor does its `failOn`.
+checked, or use `--network`. If the kustomization is not meant to be built, exclude its folder. Only `--severity`, or a config
+that `--config` names, lowers the severity: a config inside the repository does not, nor does its `failOn`.
 
 Example:
 
@@ -44,7 +45,14 @@ MESSAGES = {
     "refused": "kustomize does not build this: {detail}",
     "unreadable": "this kustomization can't be read: {detail}",
     "cycle": "these kustomizations include one another, so none is built: {detail}; remove one of the references",
-    "remote": "not built: it refers to {detail}, which is not fetched; copy that into the repository to have it checked",
+    "key": "not built: kustomize reads {detail} as another key; write that with its own small and capital letters",
+    "flag": "not built: helm would read {detail} as a flag; names and values of charts must not begin with -",
+    "unclear": "not built: {detail} is neither a path nor YAML that can be read; correct it",
+    "made": "not built: {detail} makes generators or transformers of others; list the files that have them",
+    "remote": (
+        "not built: it refers to {detail}, which is not fetched; copy that into the repository, or allow builds to fetch "
+        "with --network"
+    ),
     "outside": "not built: it refers to {detail}, which is outside the repository; move that into it",
     "restricted": (
         "not built: {detail} is not below the folder of the kustomization; "
@@ -63,10 +71,11 @@ INSTEAD = {"": "", "written": "; its files are judged as they are written", "unc
 @rule(severity="error")
 def kustomization_not_built(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.unbuilt:
-        yield Hit(message=_message(each), severity="" if each.counts else "warning")
+        yield Hit(message=message(each), severity="" if each.counts else "warning")
 
 
-def _message(unbuilt: Unbuilt) -> str:
+def message(unbuilt: Unbuilt) -> str:
+    """Why a kustomization is not built."""
     detail = unbuilt.detail
     if unbuilt.reason == "plugin":
         detail = f" ({detail})" if detail else ""

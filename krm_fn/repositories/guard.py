@@ -1,0 +1,106 @@
+"""The one way in which kustomize, kubectl and helm are started.
+
+What they build may come from strangers. So they get an environment with PATH and locale alone, since a kustomization can print
+variables; and they find programs in place of git and helm: one that fails, and one that guards helm (`helm_calls`). Proxies
+that nobody serves and git without protocols come on top of what is refused before anything is started (`graph`, `plugins`).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base import programs
+from krm_fn.repositories import helm_calls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from krm_fn.base.programs import Finished
+
+HELM = "--enable-helm"
+# What a build gets of our environment. The rest stays ours: a kustomization can put variables into what it makes.
+KEPT = ("PATH", "LANG", "LC_ALL")
+NOWHERE = "http://127.0.0.1:9"  # no proxy listens there
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
+OFFLINE = {
+    **dict.fromkeys(PROXIES, NOWHERE),
+    "REQUEST_METHOD": "GET",  # Go's HTTP refuses a proxy then, also for this machine itself, which it asks without one
+    "SSL_CERT_FILE": os.devnull,
+    "SSL_CERT_DIR": os.devnull,
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+}
+QUIET = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "KUBECONFIG": os.devnull,
+    # kustomize lives for a moment: it takes a seventh less time when it tidies up its memory less often
+    "GOGC": "400",
+}
+# What more a build gets that may fetch: what git and HTTP need to reach hosts and to log in.
+FETCHING = (
+    *("HELM_REGISTRY_CONFIG", "HELM_REPOSITORY_CONFIG"),
+    *("HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_ALLOW_PROTOCOL"),
+    *(*PROXIES, "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
+NO_GIT = "#!/bin/sh\necho 'git is not started: nothing is fetched' >&2\nexit 1\n"
+
+
+def run(
+    program: str,
+    words: Sequence[str],
+    *,
+    scratch: Path,
+    roots: Sequence[str],
+    timeout: float,
+    network: bool = False,
+    given: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    helm: str = "helm",
+    quiet: bool = True,
+) -> Finished:
+    """What a program builds. What it writes goes into the folder `scratch`.
+
+    Charts of kustomizations may be in `roots`. `given` is an environment in place of ours, all of which the program gets.
+    `helm` is the program that kustomize calls by that name. Its stderr goes directly to ours, unless `quiet` keeps it.
+    Raises: subprocess.TimeoutExpired.
+    """
+    variables = dict(given) if given is not None else environment(network=network)
+    path = variables.get("PATH", os.defpath)
+    shadows = {} if network else {"git": NO_GIT}
+    if found := programs.find(helm, path):
+        shadows["helm"] = helm_calls.guarded(found, folders=roots, scratch=scratch, network=network)
+    home = str(scratch / "home")  # apart from TMPDIR, where charts may be unpacked
+    own = {"HOME": home, "XDG_CONFIG_HOME": home, "TMPDIR": str(helm_calls.temporary(scratch))}
+    shadowed = {} if Path(program).name == "helm" else {"PATH": f"{_folder(scratch, shadows)}{os.pathsep}{path}"}
+    helm_calls.temporary(scratch).mkdir()
+    Path(home).mkdir()
+    needed = {**helm_calls.homes(str(scratch)), "HELM_PLUGINS": f"{home}/none"}
+    if network or given is not None:
+        own = {name: variables.get(name, value) if name == "HOME" else value for name, value in own.items()}
+    blocked = {} if network else OFFLINE
+    return programs.finished(
+        program,
+        words,
+        environment={**variables, **QUIET, **blocked, **own, **needed, **shadowed},
+        timeout=timeout,
+        folder=folder,
+        quiet=quiet,
+    )
+
+
+def environment(*, network: bool = False) -> dict[str, str]:
+    """The variables of ours that a build gets."""
+    return {name: os.environ[name] for name in (*KEPT, *(FETCHING if network else ())) if name in os.environ}
+
+
+def _folder(scratch: Path, texts: Mapping[str, str]) -> Path:
+    """A new folder for the PATH with these programs."""
+    folder = scratch / "bin"
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return folder
