@@ -122,6 +122,24 @@ def test_gitlabs_job_writes_both_of_its_reports(vms: Path, environment: Environm
     assert len(list(junit.iter("failure"))) == 1
 
 
+def test_a_runner_that_starts_anew_takes_over_the_cache_where_it_has_the_key(
+    repository: Path, shell: Environment, tmp_path: Path
+) -> None:
+    """The script is that of docs/ci.md. A job without the key changes nothing of what those with it get."""
+    (text,) = re.findall(r"## Cache\n.*?```yaml\n(.*?)```", (ROOT / "docs/ci.md").read_text(), re.DOTALL)
+    job = yamlio.read_value(text)["kubevirt"]
+    (folder,) = job["cache"]["paths"]
+    words = ("bash", "-e", "-c", "\n".join(job["script"]).replace("check ", "check -v "))
+    for number, key in enumerate(("k" * 40, "", "k" * 40, "x" * 40)):
+        fresh = {**shell, "HOME": str(tmp_path / f"home-{number}"), "KUBEVIRT_RENDER_CACHE_KEY": key}
+        fresh.pop("XDG_STATE_HOME", None)
+        ran = run(*words, cwd=repository, environment=fresh)
+        assert (ran.returncode, "is not used" in ran.stderr) == (0, False), ran.stderr
+    assert [path.suffix for path in (repository / folder).iterdir()] == [".sqlite"]
+    (repository / "base" / "vm.yaml").write_text(MISTAKE.read_text())
+    assert run(*words, cwd=repository, environment=fresh).returncode == 1
+
+
 @pytest.fixture
 def kept(vms: Path, zipapp: Path) -> Path:
     """The folder with the VMs, and the programs where the recipes look for them."""

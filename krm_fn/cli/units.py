@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.cli import executors, options
 from krm_fn.repositories import building, charts, clusters
-from krm_fn.repositories.cache import Cache
+from krm_fn.repositories.cache import Cache, check_apart, users_folder
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Unit, UnitResult, judge_problem, judge_sources, of_no_object, release_of, repairing
@@ -88,6 +89,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     """
     options.check_kustomizations(request.kustomizations)
     executors.check_executor(request.flags)
+    _check_cache(request)
     configs = configs_of(request)
     with bar.at("Searching"):
         found = discover(request.folders, excludes=configs.excludes, follow=how.follow) if request.folders else Discovery()
@@ -243,7 +245,24 @@ def _is_unbuilt(result: UnitResult) -> bool:
     return not result.built
 
 
+def _check_cache(request: Request) -> None:
+    """Raises: UsageError where the cache that is named could come with what is judged."""
+    if request.flags["cache"] not in ("", users_folder()):
+        _check_apart(request)
+
+
+def _check_apart(request: Request) -> None:
+    judged = (path for path in (*request.paths, *request.kustomizations) if path != STDIN)
+    check_apart(request.flags["cache"], judged)
+
+
 def _cache(request: Request) -> Cache | None:
-    if not request.flags["cache"]:
+    folder, note = request.flags["cache"], options.note if request.flags["verbose"] else lambda _: None
+    if not folder:
         return None
-    return Cache(request.flags["cache"], note=options.note if request.flags["verbose"] else lambda _: None)
+    try:
+        _check_apart(request)
+    except UsageError as error:  # the user's own folder: nobody has named it
+        note(str(error))
+        return None
+    return Cache(folder, note=note)
