@@ -122,10 +122,8 @@ def test_gitlabs_job_writes_both_of_its_reports(vms: Path, environment: Environm
     assert len(list(junit.iter("failure"))) == 1
 
 
-def test_a_runner_that_starts_anew_takes_over_the_cache_where_it_has_the_key(
-    repository: Path, shell: Environment, tmp_path: Path
-) -> None:
-    """The script is that of docs/ci.md. A job without the key changes nothing of what those with it get."""
+def test_the_recipe_for_a_cache_keeps_one_file_and_hides_no_fault(repository: Path, shell: Environment, tmp_path: Path) -> None:
+    """The script is that of docs/ci.md, on runners that start anew, with and without the key."""
     (text,) = re.findall(r"## Cache\n.*?```yaml\n(.*?)```", (ROOT / "docs/ci.md").read_text(), re.DOTALL)
     job = yamlio.read_value(text)["kubevirt"]
     (folder,) = job["cache"]["paths"]
