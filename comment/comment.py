@@ -1,9 +1,11 @@
 """Writes a Markdown file as a comment of a pull request (GitHub) or as a note of a merge request (GitLab).
 
-    python3 comment.py FILE
+    python3 -I comment.py FILE
 
 The first line of the file is a mark, by which later runs find the comment and update it. Only comments of the token's own
-account count: whoever wrote a comment can still edit it. A file that says nothing below its heading makes no new comment.
+account count: whoever wrote a comment can still edit it. Other programs may write comments with the same account, so the mark
+must be one of this project: the file comes from a job that reads a stranger's files. A file that says nothing below its heading
+makes no new comment.
 
 GitHub sets all variables but GITHUB_TOKEN and AUTHOR, the account of the token. GitLab sets all but KUBEVIRT_RENDER_TOKEN,
 an access token of the project. Without a token, the file is printed: pipelines of forks have none.
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     Comment = dict[str, Any]
 
 PAGE = 100
-MARK = "<!-- kubevirt-render diff -->"
+MARKS = "<!-- kubevirt-render "  # how all marks begin
+MARK = f"{MARKS}diff -->"
 # What a run leaves that could not compare: the comment must not show an older state.
 FAILED = f"{MARK}\n### kubevirt-render: the comparison failed; the log of the job says why\n"
 
@@ -118,6 +121,8 @@ def main(file: str, env: Mapping[str, str]) -> int:
     """The exit code."""
     path = Path(file)
     body = (path.read_text(encoding="utf-8") if path.exists() else "") or FAILED
+    if not body.startswith(MARKS):
+        return fail(f"{file} does not begin with {MARKS!r}; expected what `kubevirt-render diff -o markdown` prints")
     if not env.get("GITHUB_TOKEN" if "GITHUB_ACTIONS" in env else "KUBEVIRT_RENDER_TOKEN"):
         print(f"no token, so there is no comment\n\n{body}")
         return 0

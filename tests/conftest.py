@@ -63,8 +63,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test finds in the user's cache folder what another run left there, and none leaves anything."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "caches" / secrets.token_hex(8)))
+    """No test finds in the user's folders what another run left there, and none leaves anything."""
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path_factory.getbasetemp() / "users" / secrets.token_hex(8)))
 
 
 @pytest.fixture(scope="session")

@@ -122,6 +122,22 @@ def test_gitlabs_job_writes_both_of_its_reports(vms: Path, environment: Environm
     assert len(list(junit.iter("failure"))) == 1
 
 
+def test_the_recipe_for_a_cache_keeps_one_file_and_hides_no_fault(repository: Path, shell: Environment, tmp_path: Path) -> None:
+    """The script is that of docs/ci.md, on runners that start anew, with and without the key."""
+    (text,) = re.findall(r"## Cache\n.*?```yaml\n(.*?)```", (ROOT / "docs/ci.md").read_text(), re.DOTALL)
+    job = yamlio.read_value(text)["kubevirt"]
+    (folder,) = job["cache"]["paths"]
+    words = ("bash", "-e", "-c", "\n".join(job["script"]).replace("check ", "check -v "))
+    for number, key in enumerate(("k" * 40, "", "k" * 40, "x" * 40)):
+        fresh = {**shell, "HOME": str(tmp_path / f"home-{number}"), "KUBEVIRT_RENDER_CACHE_KEY": key}
+        fresh.pop("XDG_STATE_HOME", None)
+        ran = run(*words, cwd=repository, environment=fresh)
+        assert (ran.returncode, "is not used" in ran.stderr) == (0, False), ran.stderr
+    assert [path.suffix for path in (repository / folder).iterdir()] == [".sqlite"]
+    (repository / "base" / "vm.yaml").write_text(MISTAKE.read_text())
+    assert run(*words, cwd=repository, environment=fresh).returncode == 1
+
+
 @pytest.fixture
 def kept(vms: Path, zipapp: Path) -> Path:
     """The folder with the VMs, and the programs where the recipes look for them."""
@@ -163,6 +179,56 @@ def action_step(name: str, **inputs: str) -> tuple[str, Environment]:
         for key, text in step.get("env", {}).items()
     }
     return step["run"], filled
+
+
+# Modules that Python and pip import early. One that stands in a checkout leaves a file where it is imported.
+CANARIES = (
+    "venv/__init__",
+    "venv",
+    "pip",
+    "ensurepip",
+    "logging",
+    "json",
+    "sitecustomize",
+    "usercustomize",
+    "encodings",
+    "typing",
+)
+
+
+def with_canaries(folder: Path, ran: Path) -> None:
+    """Put modules into a folder that leave a file."""
+    for name in CANARIES:
+        file = folder / f"{name}.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"open({str(ran)!r}, 'a').write(__file__ + '\\n')\n")
+    (folder / "pip.conf").write_text("[global]\nindex-url = http://127.0.0.1:9/\n")
+    (folder / "pyvenv.cfg").write_text("home = /nowhere\n")
+
+
+@pytest.mark.parametrize("place", ["action.yml", "comment/action.yml"])
+def test_no_step_of_an_action_imports_a_module_of_the_checkout(
+    place: str, installed: Environment, tmp_path: Path, vms: Path
+) -> None:
+    """The install stops where it would ask the package index, which is not there: all before it has run."""
+    ran = tmp_path / "ran"
+    with_canaries(vms, ran)
+    text = "<!-- kubevirt-render diff -->\n### x\n"
+    (vms / "diff.md").write_text(text)
+    git(vms, installed, "init", "-q", "-b", "main")
+    git(vms, installed, "add", "-A")
+    git(vms, installed, "commit", "-q", "-m", "x")
+    here = {"RUNNER_TEMP": str(tmp_path / "temp"), "GITHUB_OUTPUT": str(tmp_path / "out")}
+    (tmp_path / "temp").mkdir()
+    runner = {**installed, **here, "GITHUB_ACTIONS": "true", "PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0"}
+    runner["GITHUB_ACTION_PATH"] = str((ROOT / place).parent)
+    for step in yamlio.read_value((ROOT / place).read_text())["runs"]["steps"]:
+        if "run" in step:
+            given = {"PATHS": ".", "ARGUMENTS": "", "SARIF": "", "BASE": "main", "FILE": "diff.md"}
+            if step["name"] != "Install":
+                runner["RUNNER_TEMP"] = installed["RUNNER_TEMP"]
+            run("bash", "-e", "-o", "pipefail", "-c", step["run"], cwd=vms, environment={**runner, **given})
+    assert not ran.exists(), ran.read_text()
 
 
 @pytest.fixture(scope="session")

@@ -224,6 +224,16 @@ def test_a_change_that_reaches_no_vm_makes_no_comment_but_updates_the_one_there_
     assert pipeline.server.bodies == [nothing]
 
 
+def test_a_text_without_a_mark_of_ours_takes_no_comment_of_another_program(pipeline: Pipeline) -> None:
+    """The job that made the text read a stranger's files, and other programs comment with the same account."""
+    theirs = "<!-- another program -->\n### all is well\n\n"
+    pipeline.server.add(theirs)
+    code, out, err = pipeline.comment(f"{theirs}- forged\n")
+    said = "diff.md does not begin with '<!-- kubevirt-render '; expected what `kubevirt-render diff -o markdown` prints"
+    assert (code, out, err) == (1, "", f"comment.py: error: {said}\n")
+    assert pipeline.server.bodies == [theirs]
+
+
 @pytest.mark.parametrize("text", ["", None])
 def test_a_comparison_that_failed_leaves_no_older_state(pipeline: Pipeline, text: str | None) -> None:
     pipeline.server.add(body("1 restart"))

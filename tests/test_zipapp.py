@@ -200,6 +200,26 @@ def test_what_another_may_have_put_there_is_not_run(how, zipapp: Path, user: dic
     assert (ran.returncode, ran.stdout) == (0, f"kubevirt-render {__version__}\n")
 
 
+def test_what_a_pull_request_may_have_committed_is_not_run(zipapp: Path, user: dict[str, str], tmp_path: Path) -> None:
+    """A pipeline may keep its caches in the checkout, and git makes folders for the user alone where the umask says so."""
+    passed(run(str(zipapp), "--version", cwd=ROOT, environment=user))
+    (name,) = [path.name for path in cache(user).iterdir()]
+    (tmp_path / "checkout" / ".git").mkdir(parents=True)
+    forged(tmp_path / "checkout" / ".cache" / "kubevirt-render", name)
+    there = {**user, "XDG_CACHE_HOME": str(tmp_path / "checkout" / ".cache")}
+    ran = run(str(zipapp), "--version", cwd=tmp_path / "checkout", environment=there)
+    assert (ran.returncode, ran.stdout) == (0, f"kubevirt-render {__version__}\n")
+
+
+def test_what_a_killed_start_has_left_is_removed_a_day_later(zipapp: Path, user: dict[str, str]) -> None:
+    cache(user).mkdir(parents=True, mode=0o700)
+    for name, age in ((".new-old", 2 * 86_400), (".new-now", 0)):
+        (cache(user) / name).mkdir()
+        os.utime(cache(user) / name, (time.time() - age,) * 2)
+    passed(run(str(zipapp), "--version", cwd=ROOT, environment=user))
+    assert [path.name for path in cache(user).iterdir() if path.name.startswith(".new-")] == [".new-now"]
+
+
 def refused(ran: subprocess.CompletedProcess[str], *words: str) -> None:
     """The run ended with one line that has these words, before anything was done."""
     assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1), ran.stderr

@@ -1,7 +1,9 @@
 """Files that are replaced by new ones: each is whole, or as it was, and keeps all but its text.
 
 The new text is written beside the file and takes its name by one rename. Mode, owner, extended attributes and access control
-lists go along. What can't be kept stops it before anything is replaced.
+lists go along. What can't be kept stops it before anything is replaced. Of several files, all are replaced or none: where one
+can't be, the ones before it get their old text again. Only a process that is killed, or a power failure, leaves some of them
+new. What it leaves beside the files is removed by a later run.
 """
 
 from __future__ import annotations
@@ -9,16 +11,19 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
+import shutil
 import stat
+import time
 from typing import TYPE_CHECKING, Protocol
 
-from krm_fn.base.console import NAME
+from krm_fn.base.console import NAME, file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.sources.files import Stamp, check_regular, leads_out, stamp_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -26,6 +31,9 @@ KEPT = ("user.", "system.posix_acl_access")  # how attributes begin that must st
 SIGNATURES = ("security.ima", "security.evm")  # signatures of the old content
 # No new file can be made in the folder, or none can take this one's place, such as one that is mounted by itself.
 ONLY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
+
+# The names of files that wait to take the place of others, and of the old texts meanwhile; and when one is left over.
+WAITING, DAY = re.compile(rf"\.{NAME}-[0-9a-f]{{16}}\.tmp"), 86_400
 
 
 class UnkeptError(InputError):
@@ -43,27 +51,59 @@ def replacing(mode: int = 0) -> Iterator[Put]:
     """A function that puts the new text of a file on the disk, beside it. In the end each takes its file's place by a rename.
 
     A link stays a link, and a file keeps all but its text; only where `mode` says another mode, it is a new one. Where anything
-    fails, or a signal ends the program, before the first rename, all files are as they were and no new one is left.
+    fails, or a signal ends the program, all files are as they were and no new one is left.
     Raises: InputError where a file was changed since it was read, has another name (a hard link), or can't keep what it has;
     OSError with the file's name.
     """
     waiting: list[New] = []
+    folders: set[str] = set()
 
     def put(file: str, data: bytes, stamp: Stamp | None = None) -> None:
         real = stamp.real if stamp else os.path.realpath(file)
-        new = New(file=file, real=real, name=f".{NAME}-{os.urandom(8).hex()}.tmp", mode=mode, stamp=stamp)
+        new = New(file=file, real=real, name=_name(), old=_name(), mode=mode, stamp=stamp)
         waiting.append(new)  # before it is made: a signal may come at any moment
         with _named(file):
             new.make(data)
+        if (folder := os.path.dirname(real)) not in folders:  # noqa: PTH120
+            folders.add(folder)
+            _sweep(folder)
 
     try:
         yield put
-        for new in waiting:
-            with _named(new.file):
-                new.take_its_place()
+        _take_places(waiting)
     finally:
         for new in waiting:
             new.remove()
+
+
+def _name() -> str:
+    return f".{NAME}-{os.urandom(8).hex()}.tmp"
+
+
+def _sweep(folder: str) -> None:
+    """Remove what killed runs have left in a folder."""
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            is_ours = WAITING.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            if is_ours and entry.stat(follow_symlinks=False).st_mtime < time.time() - DAY:
+                os.unlink(entry.path)  # noqa: PTH108
+
+
+def _take_places(waiting: Sequence[New]) -> None:
+    """Let new files take their places, all or none."""
+    done: list[tuple[New, os.stat_result | None]] = []
+    try:
+        for new in waiting:
+            with _named(new.file):
+                if new is not waiting[-1]:  # after the last one, nothing can fail
+                    done.append((new, new.keep_old()))  # before the rename: a signal may come at any moment
+                new.take_its_place()
+    except BaseException as error:
+        lost = [new.file for new, old in reversed(done) if not new.is_put_back(old)]
+        if lost:
+            fact = f"{len(lost)} files before it could not get their old text again: {', '.join(map(file_name, lost))}"
+            raise InputError(f"{error}; {fact}") from None
+        raise
 
 
 @contextlib.contextmanager
@@ -77,7 +117,7 @@ def _named(file: str) -> Iterator[None]:
 
 
 class New(Value):
-    """A new file called `name`, in the folder of the file `real`, which people call `file`.
+    """A new file called `name`, in the folder of the file `real`, which people call `file`; `old` is called what that one had.
 
     `mode` is the new one's, 0 where it is to be like the one it replaces; `stamp` is that one's, None where any will do.
     """
@@ -85,6 +125,7 @@ class New(Value):
     file: str
     real: str
     name: str
+    old: str
     mode: int = 0
     stamp: Stamp | None = None
 
@@ -102,6 +143,36 @@ class New(Value):
                     self._take_over(made, like, folder)
                 os.fsync(made)
 
+    def keep_old(self) -> os.stat_result | None:
+        """Keep a copy of what is to be replaced, and return what is known of it; None where there is nothing."""
+        with self._folder() as folder:
+            like = self._replaced(folder)
+            if like:
+                source = os.open(os.path.basename(self.real), os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)  # noqa: PTH119
+                with os.fdopen(source, "rb") as old:
+                    made = os.open(self.old, CREATE, 0o600, dir_fd=folder)
+                    with os.fdopen(made, "wb") as copy:
+                        shutil.copyfileobj(old, copy)
+                        copy.flush()
+                        self._take_over(made, like, folder)
+            return like
+
+    def is_put_back(self, old: os.stat_result | None) -> bool:
+        """Put the copy of the old file in its place, or remove the new one where there was none. False where that fails."""
+        base = os.path.basename(self.real)  # noqa: PTH119
+        try:
+            with self._folder() as folder:
+                if old:
+                    os.utime(self.old, ns=(old.st_atime_ns, old.st_mtime_ns), dir_fd=folder)
+                    os.replace(self.old, base, src_dir_fd=folder, dst_dir_fd=folder)
+                else:
+                    os.unlink(base, dir_fd=folder)
+        except FileNotFoundError:
+            return not old
+        except OSError:
+            return False
+        return True
+
     def take_its_place(self) -> None:
         with self._folder() as folder:
             self._replaced(folder)
@@ -109,9 +180,10 @@ class New(Value):
             os.fsync(folder)  # the rename itself is on the disk, too
 
     def remove(self) -> None:
-        """Remove the new file, if it is still there."""
-        with contextlib.suppress(OSError), self._folder() as folder:
-            os.unlink(self.name, dir_fd=folder)
+        """Remove the new file and the copy of the old one, if they are still there."""
+        for name in (self.name, self.old):
+            with contextlib.suppress(OSError), self._folder() as folder:
+                os.unlink(name, dir_fd=folder)
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[int]:

@@ -7,18 +7,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import file_name
+from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, executors, options
 from krm_fn.cli.formats import counted
-from krm_fn.repositories.cache import Cache
+from krm_fn.repositories.cache import Cache, check_apart, users_folder
 from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.running import judge_all
 from krm_fn.repositories.types import Discovery
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
-from krm_fn.sources.reading import NothingFoundError
+from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     Raises: ConfigError, InputError, UsageError.
     """
     executors.check_executor(request.flags)
+    _check_cache(request)
     workspace = request.searched(bar)
     units = units_of(request, workspace)
     done = _judged(request, how.but(using=build_flags.builder()), bar, units)
@@ -199,7 +201,24 @@ def _is_unbuilt(result: UnitResult) -> bool:
     return not result.built
 
 
+def _check_cache(request: Request) -> None:
+    """Raises: UsageError where the cache that is named could come with what is judged."""
+    if request.flags["cache"] not in ("", users_folder()):
+        _check_apart(request)
+
+
+def _check_apart(request: Request) -> None:
+    judged = (path for path in (*request.paths, *request.kustomizations) if path != STDIN)
+    check_apart(request.flags["cache"], judged)
+
+
 def _cache(request: Request) -> Cache | None:
-    if not request.flags["cache"]:
+    folder, note = request.flags["cache"], options.note if request.flags["verbose"] else lambda _: None
+    if not folder:
         return None
-    return Cache(request.flags["cache"], note=options.note if request.flags["verbose"] else lambda _: None)
+    try:
+        _check_apart(request)
+    except UsageError as error:  # the user's own folder: nobody has named it
+        note(str(error))
+        return None
+    return Cache(folder, note=note)

@@ -26,8 +26,8 @@ MOST_CHANGES = 8
 
 
 def before(workspace: Workspace, file: str) -> Sequence[Any] | None:
-    """The objects of the target of a file as the last commit has them; None where there is no commit."""
-    texts = committed(workspace.inputs(file))
+    """The objects of the target of a file as the last commit has them; None where there is none, or no program may start."""
+    texts = committed(workspace.inputs(file)) if workspace.may_build else None
     return None if texts is None else workspace.objects_with(file, texts)
 
 

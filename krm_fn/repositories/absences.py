@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import configparser
 import os
-import subprocess
 from typing import TYPE_CHECKING
 
-from krm_fn.base import programs
+from krm_fn.base.errors import RenderError
+from krm_fn.repositories import git
 from krm_fn.sources.files import repository
 
 if TYPE_CHECKING:
@@ -18,9 +18,6 @@ OF_TEMPLATES = (".in", ".tmpl", ".tpl", ".template", ".j2", ".jinja2", ".example
 IN_STEMS = (*OF_TEMPLATES, "-template", "-example", "-sample", "-dist")
 # What operator-sdk makes, in the project of an operator, before it makes a bundle; and the file that such a project has.
 OF_BUNDLES, PROJECT = os.path.join(os.sep, "config", "manifests", "bases"), "PROJECT"  # noqa: PTH118
-TIMEOUT = 10.0  # seconds for git
-# Nothing that the repository configures is run.
-SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
 def explanation(path: str) -> str:
@@ -60,13 +57,8 @@ def _templates(name: str) -> Iterator[str]:
 
 
 def _is_ignored(path: str) -> bool:
-    git = programs.find("git")
-    if not git:
-        return False
-    words = ["-C", repository(os.path.dirname(path)), *SAFE, "check-ignore", "--no-index", "--"]  # noqa: PTH120
-    words += [path, os.path.join(path, "")]  # noqa: PTH118  it may be a folder
-    environment = {"PATH": os.environ.get("PATH", ""), "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    words = ("check-ignore", "--no-index", "--", path, os.path.join(path, ""))  # noqa: PTH118  it may be a folder
     try:
-        return programs.finished(git, words, environment=environment, timeout=TIMEOUT, quiet=True).code == 0
-    except (OSError, subprocess.TimeoutExpired):
+        return git.repository_of(os.path.dirname(path)).finished(*words, alone=True).code == 0  # noqa: PTH120
+    except (OSError, RenderError):
         return False

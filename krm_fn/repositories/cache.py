@@ -1,21 +1,25 @@
 """What came of units in earlier runs, by keys that stand for all that it depends on.
 
-Whoever writes into a cache decides what a run reports, so it counts only where nobody else may write. What goes wrong with it
+Whoever writes into a cache decides what a run reports. So it counts only where nobody else may write, what it holds has codes
+that only the user can make, and it is refused where it could come with the files that are judged. What else goes wrong with it
 never fails a run: the cache is off from then on.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.repositories import stored
+from krm_fn.base.errors import RenderError, UsageError
+from krm_fn.repositories import git, stored
+from krm_fn.sources.files import CAREFUL, is_within, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from krm_fn.repositories.store import Store
@@ -23,12 +27,16 @@ if TYPE_CHECKING:
 NAME = "kubevirt-render-1.sqlite"  # another number where the table differs
 LIMIT = 512 * 1024 * 1024  # bytes
 PENDING, PAUSE = 64, 2.0  # texts, and seconds, after which they are written
+# The secret that the codes are made with: a variable, for runs that share a cache, or a file with so many bytes.
+VARIABLE, SHORTEST = "KUBEVIRT_RENDER_CACHE_KEY", 32
+SECRET, SIZE, STATE = "cache.key", 32, ("XDG_STATE_HOME", ".local/state")
+FIX = "; name a folder outside of the repository, or use --no-cache"
 
 
 class Cache:
     """The cache in a folder. `note` gets one line where it can't be used.
 
-    Only one process of a run may use it.
+    Only one process of a run may use it. Raises: UsageError where the secret in the environment is too short.
     """
 
     def __init__(self, folder: str, *, note: Callable[[str], None] = lambda _: None, limit: int = LIMIT) -> None:
@@ -77,7 +85,7 @@ class Cache:
         except ImportError:
             self._turn_off("this Python has no SQLite")
             return None
-        found: Store | None = self._attempted(lambda: Store(self._file))
+        found: Store | None = self._attempted(lambda: Store(self._file, _secret()))
         return found
 
     def _write(self) -> None:
@@ -109,7 +117,78 @@ class Cache:
 
 def users_folder() -> str:
     """The folder for caches of the user, "" where there is none."""
+    return _users("XDG_CACHE_HOME", ".cache")
+
+
+def _users(variable: str, below: str) -> str:
+    """Our folder in the one that a variable names, else in this one below the user's home; "" where there is none."""
     home = Path(os.path.expanduser("~"))  # noqa: PTH111  Path.home() raises where there is none
-    folder = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    folder = folder if folder.is_absolute() else home / ".cache"
+    folder = Path(os.environ.get(variable, ""))
+    folder = folder if folder.is_absolute() else home / below
     return str(folder / "kubevirt-render") if folder.is_absolute() else ""
+
+
+def check_apart(folder: str, paths: Iterable[str]) -> None:
+    """Raises: UsageError where a cache, or its key, could come with the files of the paths, or is a file of git."""
+    roots = [*map(_root, paths)]
+    if _is_below(folder, roots):
+        raise UsageError(
+            f"the cache {folder} is in a folder that is judged: whoever changes files there could write results{FIX}"
+        )
+    if _is_tracked(folder):
+        raise UsageError(f"git tracks files in the cache {folder}: whoever commits them could write results{FIX}")
+    if not os.environ.get(VARIABLE) and _is_below(kept := _users(*STATE), roots):
+        raise UsageError(f"the key of the cache would be in {kept}, which is judged; set {VARIABLE}, or use --no-cache")
+
+
+def _is_below(folder: str, roots: Iterable[str]) -> bool:
+    """True for a folder in one of the roots, also for a link there that leads out: it is a file of that tree."""
+    whole = Path(os.path.abspath(folder))  # noqa: PTH100
+    return bool(folder) and any(is_within(str(above), roots) for above in (whole, *whole.parents))
+
+
+def _root(path: str) -> str:
+    """The root of the git tree that a path is in; without one, the path itself."""
+    return repository(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)  # noqa: PTH112, PTH120
+
+
+def _is_tracked(folder: str) -> bool:
+    """True where files of a folder are in the index of a git repository."""
+    with suppress(RenderError, OSError):
+        found = git.repository_of(folder)
+        return bool(found.output("ls-files", "-z", "--", os.path.realpath(folder)))
+    return False
+
+
+def _secret() -> bytes:
+    """The user's secret; made where there is none. Raises: UsageError where the variable is too short; StoreError, OSError."""
+    from krm_fn.repositories.store import StoreError, make_own
+
+    if given := os.environ.get(VARIABLE):
+        if len(given) < SHORTEST:
+            raise UsageError(f"{VARIABLE} has {len(given)} characters; expected at least {SHORTEST}, drawn at random")
+        return hashlib.sha256(os.fsencode(given)).digest()
+    folder = _users(*STATE)
+    if not folder:
+        raise StoreError(f"the user has no folder for its key; set HOME or {VARIABLE}")
+    file = Path(folder, SECRET)
+    try:
+        make_own(file)
+        return _kept(file)
+    except OSError as error:
+        raise StoreError(f"its key {file} can't be kept: {error.strerror}; set {VARIABLE}") from None
+
+
+def _kept(file: Path) -> bytes:
+    """The secret in a file, which is made where there is none, or a run that was ended left a part of it."""
+    for flags in (CAREFUL, os.O_RDWR | os.O_CREAT | os.O_EXCL):
+        with suppress(FileNotFoundError):
+            with os.fdopen(os.open(file, flags, 0o600), "rb" if flags == CAREFUL else "r+b") as opened:
+                if flags != CAREFUL:
+                    opened.write(os.urandom(SIZE))
+                    opened.seek(0)
+                found = opened.read(SIZE + 1)
+            if len(found) == SIZE:
+                return found
+            file.unlink()
+    raise FileNotFoundError(0, "it is not whole", str(file))

@@ -1,35 +1,33 @@
 """Commits of a git repository: which commit a name means, and its files in a folder.
 
-The files come out as they are stored: no hook and no filter runs, and the user's working tree and index stay as they are.
+The files come out as they are stored: no filter runs, and the user's working tree and index stay as they are.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.base import programs
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.value import Value
-from krm_fn.repositories.absences import SAFE
+from krm_fn.repositories import git
 from krm_fn.sources.files import GIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-TIMEOUT = 600.0  # seconds; git may fetch the files of a partial clone
 SUBMODULE, LINK, EXECUTABLE = "160000", "120000", "100755"
-ENTRY = re.compile(rb"(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.*)", re.DOTALL)
+ENTRY = re.compile(rb"(\d+) \w+ ([0-9a-f]+) +(\d+|-|BAD)\t(.*)", re.DOTALL)
 HEAD = 200  # bytes; the line before each file in the output of `git cat-file` is shorter
 AT_ONCE = 64 * 1024 * 1024  # bytes of files that are read at once
+FETCH = ", and nothing is fetched here; run `git fetch --refetch --no-filter` first"
 
 
 class Entry(Value):
-    """One entry of a commit's tree. `size` is 0 for a submodule."""
+    """One entry of a commit's tree. `size` is 0 for a submodule, -1 for a file that a partial clone does not have."""
 
     mode: str
     digest: str
@@ -38,74 +36,63 @@ class Entry(Value):
 
 
 class Repository(Value):
-    """A git repository, by the program that reads it and the root of its working tree, with links resolved."""
+    """A repository with commits, and how it is read."""
 
-    git: str
-    root: str
+    git: git.Repository
+
+    @property
+    def root(self) -> str:
+        """The root of the working tree, with links resolved."""
+        return self.git.root
 
     def commit(self, ref: str) -> str:
         """The digest of the commit that a name means. Raises: UsageError."""
-        ran = self._finished("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", quiet=True)
+        ran = self.git.finished("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         if ran.code:
             raise UsageError(
                 f"there is no commit {ref!r} in this repository; name a branch, a tag or a commit, or fetch it first"
             )
-        return _line(ran)
+        return _line(ran.out)
 
     def merge_base(self, one: str, other: str) -> str:
         """The newest commit that both commits contain, "" where git finds none."""
-        ran = self._finished("merge-base", one, other, quiet=True)
-        return "" if ran.code else _line(ran)
+        ran = self.git.finished("merge-base", one, other)
+        return "" if ran.code else _line(ran.out)
 
     def ignored(self) -> list[str]:
         """The files and folders of the working tree that git ignores, as paths from the root."""
         words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-        return [os.fsdecode(each).rstrip("/") for each in self._output(*words).split(b"\0") if each]
+        return [os.fsdecode(each).rstrip("/") for each in self.git.output(*words).split(b"\0") if each]
 
     def submodules(self) -> list[str]:
         """The submodules of the working tree's index, as paths from the root."""
-        listed = self._output("ls-files", "-z", "--stage").split(b"\0")
+        listed = self.git.output("ls-files", "-z", "--stage").split(b"\0")
         return [os.fsdecode(each.partition(b"\t")[2]) for each in listed if each.startswith(SUBMODULE.encode())]
 
     def entries(self, commit: str) -> list[Entry]:
-        """The files, links and submodules of a commit."""
-        listed = self._output("ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0")
-        return [_entry(found) for each in listed if (found := ENTRY.fullmatch(each))]
+        """The files, links and submodules of a commit. Raises: InputError where git does not have all of its folders."""
+        ran = self.git.finished("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+        if ran.code:
+            raise InputError(f"git does not have all of commit {commit} ({git.complaint(ran)}){FETCH}")
+        return [_entry(found) for each in ran.out.split(b"\0") if (found := ENTRY.fullmatch(each))]
 
     def contents(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
-        """The entries that are no submodules, each with its stored bytes."""
+        """The entries that are no submodules, each with its stored bytes. Raises: InputError where git does not have one."""
         for group in _groups(entry for entry in entries if entry.mode != SUBMODULE):
             names = "".join(f"{entry.digest}\n" for entry in group)
-            output, at = self._output("cat-file", "--batch", given=names.encode()), 0
+            output, at = self.git.output("cat-file", "--batch", given=names.encode()), 0
             for entry in group:
                 head, newline, _ = output[at : at + HEAD].partition(b"\n")
                 if head != f"{entry.digest} blob {entry.size}".encode():
-                    raise InputError(f"git does not have the contents of {entry.path}; run `git fetch` first")
+                    raise InputError(f"git does not have the contents of {entry.path}{FETCH}")
                 start = at + len(head) + len(newline)
                 at = start + entry.size + 1
                 yield entry, output[start : start + entry.size]
 
-    def _output(self, *words: str, given: bytes | None = None) -> bytes:
-        """Raises: InputError."""
-        ran = self._finished(*words, given=given)
-        if ran.code:
-            raise InputError(f"`git {words[0]}` failed with exit code {ran.code}; see its message above")
-        return ran.out
-
-    def _finished(self, *words: str, given: bytes | None = None, quiet: bool = False) -> programs.Finished:
-        return _finished(self.git, self.root, words, given=given, quiet=quiet)
-
 
 def repository_of(folder: str) -> Repository:
-    """The repository that a folder is in. Raises: UsageError."""
-    git = programs.find("git")
-    if not git:
-        raise UsageError("found no program git on the PATH; --base reads the files of a commit with it")
-    ran = _finished(git, folder, ("rev-parse", "--show-toplevel"), quiet=True)
-    if ran.code:
-        said = next(iter(ran.complaints.decode(errors="replace").splitlines()), "").removeprefix("fatal: ")
-        raise UsageError(f"git finds no working tree here: {said}; --base compares with a commit of a git repository")
-    return Repository(git=git, root=os.path.realpath(os.fsdecode(ran.out.rstrip(b"\n"))))
+    """The repository that a folder is in. Raises: UsageError, InputError."""
+    return Repository(git=git.repository_of(folder))
 
 
 def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
@@ -165,17 +152,14 @@ def _groups(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 def _entry(found: re.Match[bytes]) -> Entry:
     mode, digest, size, path = found.groups()
-    return Entry(mode=mode.decode(), digest=digest.decode(), size=0 if size == b"-" else int(size), path=os.fsdecode(path))
+    length = {b"-": 0, b"BAD": -1}.get(size)
+    return Entry(
+        mode=mode.decode(),
+        digest=digest.decode(),
+        size=int(size) if length is None else length,
+        path=os.fsdecode(path),
+    )
 
 
-def _line(ran: programs.Finished) -> str:
-    return ran.out.decode().strip()
-
-
-def _finished(git: str, folder: str, words: Sequence[str], *, given: bytes | None = None, quiet: bool) -> programs.Finished:
-    try:
-        return programs.finished(
-            git, ["-C", folder, *SAFE, *words], environment={**os.environ}, timeout=TIMEOUT, given=given, quiet=quiet
-        )
-    except subprocess.TimeoutExpired:
-        raise InputError(f"`git {words[0]}` was stopped after {TIMEOUT:g} s") from None
+def _line(output: bytes) -> str:
+    return output.decode().strip()

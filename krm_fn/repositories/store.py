@@ -1,8 +1,12 @@
-"""Texts by keys in one SQLite file, which several runs may use at once; what was not written to its end does not count."""
+"""Texts by keys in one SQLite file, which several runs may use at once.
+
+Each text has a code that only who knows the secret can make. A text that was changed, that somebody else put there, or that was
+not written to its end is not given back.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import os
 import sqlite3
 import stat
@@ -17,7 +21,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 5.0  # seconds that another run may keep the file to itself
 DAY = 86_400
-DIGEST = 16  # bytes
 KEPT = 0.8  # of the most bytes, where there are more
 TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, used INTEGER NOT NULL, digest BLOB, value BLOB)"
 # The schema of a file that somebody made may not call functions; and a power failure may cost the file, but no time.
@@ -35,19 +38,16 @@ class StoreError(Exception):
 
 
 class Store:
-    """The texts of a file. Raises: StoreError, whatever goes wrong."""
+    """The texts of a file, and the secret of who wrote them. Raises: StoreError, whatever goes wrong."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, file: Path, secret: bytes) -> None:
+        self._file, self._secret = file, secret
         with _told():
             self._open = self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         file = self._file
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_own(file.parent)
-        with suppress(FileNotFoundError):
-            _check_own(file)
+        make_own(file)
         try:
             return _opened(file)
         except sqlite3.DatabaseError as error:
@@ -67,11 +67,11 @@ class Store:
         self._open.close()
 
     def get(self, key: bytes) -> tuple[bytes | None, bool]:
-        """The text under a key, None where there is none that is as it was written; and whether it was used today."""
+        """The text under a key, None where there is none with its code; and whether it was used today."""
         with _told():
             found = self._rows("SELECT used, digest, value FROM entries WHERE key = ?", (key,))
         for used, digest, text in found:
-            if isinstance(text, bytes) and digest == _digest(key, text):
+            if isinstance(text, bytes) and isinstance(digest, bytes) and hmac.compare_digest(digest, self._code(key, text)):
                 return text, used + DAY > time.time()
         return None, True
 
@@ -80,7 +80,7 @@ class Store:
         now = int(time.time())
         with _told(), self._open:
             self._rows("BEGIN IMMEDIATE")
-            entries = [(key, now, _digest(key, text), text) for key, text in texts.items()]
+            entries = [(key, now, self._code(key, text), text) for key, text in texts.items()]
             self._open.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", entries)
             self._open.executemany("UPDATE entries SET used = ? WHERE key = ?", [(now, key) for key in used])
 
@@ -103,6 +103,9 @@ class Store:
                 excess -= length
                 self._rows("DELETE FROM entries WHERE rowid = ?", (rowid,))
 
+    def _code(self, key: bytes, text: bytes) -> bytes:
+        return hmac.digest(self._secret, len(key).to_bytes(8, "big") + key + text, "sha256")
+
     def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         return _rows(self._open, query, values)
 
@@ -121,6 +124,14 @@ def _told() -> Iterator[None]:
 def _is_broken(error: sqlite3.Error) -> bool:
     """True where a file is no database, or not a whole one; False where it can't be used for another reason."""
     return type(error) is sqlite3.DatabaseError
+
+
+def make_own(file: Path) -> None:
+    """Make the folder of a file, for the user alone. Raises: OSError; StoreError where others may have written there."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_own(file.parent)
+    with suppress(FileNotFoundError):
+        _check_own(file)
 
 
 def _check_own(path: Path) -> None:
@@ -148,7 +159,3 @@ def _opened(file: Path) -> sqlite3.Connection:
 
 def _rows(found: sqlite3.Connection, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
     return found.execute(query, values).fetchall()  # all of them: a query that is not at its end holds the file
-
-
-def _digest(key: bytes, text: bytes) -> bytes:
-    return hashlib.blake2b(text, key=key, digest_size=DIGEST).digest()

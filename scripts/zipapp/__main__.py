@@ -41,13 +41,13 @@ def places() -> "list[str]":
 def kept(folder: str) -> bool:
     """True where nobody but the user and root can put something else in the folder's place, or in that of one above it.
 
-    Raises: OSError where one above it is not there.
+    The files of a git working tree come from whoever commits them. Raises: OSError where one above it is not there.
     """
     while folder != "/":
         folder = os.path.dirname(folder)
         about = os.lstat(folder)
         shared = about.st_mode & 0o022 and not about.st_mode & stat.S_ISVTX
-        if shared or about.st_uid not in (0, os.geteuid()):
+        if shared or about.st_uid not in (0, os.geteuid()) or os.path.lexists(folder + "/.git"):
             return False
     return True
 

@@ -11,6 +11,7 @@ import signal
 import site
 import sys
 import tempfile
+import time
 import zipfile
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 HOLDS = "scripts/make_zipapp.py puts the Pythons and platforms here whose libyaml is in the file"
 LIBYAML = f"libyaml/{MACHINE}/_yaml{SUFFIX}"
+NEW, DAY = ".new-", 86_400  # how the names of folders begin that are not complete, and seconds
 NO_PROGRAMS = getattr(os, "ST_NOEXEC", 0)  # macOS has no such flag
 
 
@@ -132,8 +134,11 @@ def move(new: Path, folder: Path) -> None:
 @contextmanager
 def temporary(place: Path) -> Iterator[Path]:
     """A new folder for the user alone, which is gone at the end, however that comes, unless it has been moved."""
+    for left in place.glob(f"{NEW}*"):  # a start that was killed has left it
+        if left.lstat().st_mtime < time.time() - DAY:
+            shutil.rmtree(left, ignore_errors=True)
     with interruptible():
-        folder = tempfile.mkdtemp(prefix=".new-", dir=place)
+        folder = tempfile.mkdtemp(prefix=NEW, dir=place)
         try:
             yield Path(folder)
         finally:

@@ -187,6 +187,82 @@ def test_a_link_that_took_the_folders_place_is_not_followed(folder, stamp):
     assert ((other / "web.yaml").read_text(), left(other)) == (VM, ["size.yaml", "web.yaml"])
 
 
+# ---- all or none
+
+
+FILES = ("a.yaml", "b.yaml", "c.yaml")
+
+
+@pytest.fixture
+def three(folder):
+    """A folder with two files to be replaced; the third one is new."""
+    shutil.rmtree(folder)
+    folder.mkdir()
+    for name in FILES[:2]:
+        (folder / name).write_text(f"old {name}\n")
+        (folder / name).chmod(0o640)
+        os.utime(folder / name, ns=(1_000_000_000, 2_000_000_000))
+    return folder
+
+
+def put_all(folder, names, meanwhile=lambda: None):
+    with replacing() as put:
+        for name in names:
+            put(str(folder / name), f"new {name}\n".encode())
+        meanwhile()
+
+
+@pytest.mark.parametrize("names", [("a.yaml", "c.yaml", "b.yaml"), ("c.yaml", "a.yaml", "b.yaml")])
+def test_a_rename_that_fails_leaves_all_files_as_they_were(three, names):
+    before = (three / "a.yaml").stat()
+
+    def in_the_way():
+        (three / "b.yaml").unlink()
+        (three / "b.yaml").mkdir()
+
+    with pytest.raises(OSError, match="it is not a regular file; expected a file"):
+        put_all(three, names, in_the_way)
+    after = (three / "a.yaml").stat()
+    assert ((three / "a.yaml").read_text(), left(three)) == ("old a.yaml\n", ["a.yaml", "b.yaml"])
+    assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
+
+
+def test_a_file_that_is_new_goes_again_where_the_next_rename_fails(three):
+    with pytest.raises(OSError, match="expected a file"):
+        put_all(three, ("c.yaml", "d.yaml"), (three / "d.yaml").mkdir)
+    assert left(three) == ["a.yaml", "b.yaml", "d.yaml"]
+
+
+def test_all_files_are_new_where_nothing_fails(three):
+    put_all(three, FILES)
+    assert [(three / name).read_text() for name in left(three)] == [f"new {name}\n" for name in FILES]
+    assert stat.S_IMODE((three / "a.yaml").stat().st_mode) == 0o640
+
+
+# Replaces two files, and kills itself while the new ones are on the disk.
+KILLED = """
+import os, signal, sys
+from krm_fn.cli.replacing import replacing
+with replacing() as put:
+    put("a.yaml", b"new")
+    put("b.yaml", b"new")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_run_has_left_is_removed_a_day_later(three):
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    ran = subprocess.run([sys.executable, "-c", KILLED], cwd=three, env=environment, check=False)
+    remains = [name for name in left(three) if name.startswith(".kubevirt-render-")]
+    assert (ran.returncode, len(remains)) == (-9, 2)
+    (three / ".kubevirt-render-notes.tmp").write_text("of the user")
+    for name in left(three):
+        os.utime(three / name, (0, 0))
+    os.utime(three / remains[1])  # as of a run that is under way
+    put_all(three, FILES)
+    assert left(three) == sorted([*FILES, ".kubevirt-render-notes.tmp", remains[1]])
+
+
 # ---- other files that the command writes
 
 

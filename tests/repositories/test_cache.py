@@ -3,10 +3,13 @@
 import json
 import os
 import sqlite3
+import stat
 
 import pytest
+from committing import commit, git
 from trees import tree
 
+from krm_fn.base.errors import UsageError
 from krm_fn.base.external import External
 from krm_fn.base.objects import Ref
 from krm_fn.findings.finding import Finding, Related, Suppressed
@@ -14,7 +17,7 @@ from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import cache, keys, stored
 from krm_fn.repositories.building import Builder
-from krm_fn.repositories.cache import NAME, Cache
+from krm_fn.repositories.cache import NAME, VARIABLE, Cache
 from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import Subject, UnitResult
@@ -150,6 +153,85 @@ def test_a_text_that_was_changed_does_not_count(opened, tmp_path):
     kept(opened)
     changed(tmp_path, "UPDATE entries SET value = ?", stored.dumps(JUDGED.but(findings=())).encode())
     assert opened().get(KEY) is None
+
+
+def test_what_another_user_has_written_does_not_count(opened, tmp_path, monkeypatch):
+    """Whoever knows the program can make a whole cache, but not the codes."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "theirs"))
+    kept(opened)
+    assert opened().get(KEY) == JUDGED
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "ours"))
+    assert opened().get(KEY) is None
+    kept(opened)
+    assert opened().get(KEY) == JUDGED
+
+
+def test_the_code_of_one_key_is_none_for_another(opened, tmp_path):
+    kept(opened)
+    changed(tmp_path, "UPDATE entries SET key = ?", b"o" * 32)
+    assert opened().get(b"o" * 32) is None
+
+
+def test_the_key_of_the_cache_is_the_users_alone(opened, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    kept(opened)
+    file = tmp_path / "state" / "kubevirt-render" / "cache.key"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)] == [0o600, 0o700]
+    assert len(file.read_bytes()) == 32
+    assert file.read_bytes() not in (tmp_path / "cache" / NAME).read_bytes()
+
+
+def test_a_key_that_a_killed_run_left_half_written_is_made_again(opened, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    kept(opened)
+    (tmp_path / "state" / "kubevirt-render" / "cache.key").write_bytes(b"short")
+    kept(opened)
+    assert opened().get(KEY) == JUDGED
+
+
+def test_without_a_place_for_its_key_there_is_no_cache(opened, tmp_path, monkeypatch, notes):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    kept(opened)
+    assert not opened().is_on
+    assert f"its key {tmp_path}/file/kubevirt-render/cache.key can't be kept: Not a directory; set {VARIABLE}" in notes[0]
+    monkeypatch.setenv(VARIABLE, "s" * 32)
+    kept(opened)
+    assert opened().get(KEY) == JUDGED
+    monkeypatch.setenv(VARIABLE, "t" * 32)
+    assert opened().get(KEY) is None
+    monkeypatch.setenv(VARIABLE, "short")
+    with pytest.raises(UsageError, match="has 5 characters; expected at least 32"):
+        opened()
+
+
+@pytest.mark.parametrize("place", ["cache", "below/cache", ".", "link", "link/cache"])
+def test_a_cache_in_the_tree_that_is_judged_is_refused(repository, tmp_path_factory, place):
+    (repository / "link").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    for judged in (".", "over", "loose.yaml"):
+        with pytest.raises(UsageError, match=f"the cache {place} is in a folder that is judged"):
+            cache.check_apart(place, [judged])
+    cache.check_apart(str(tmp_path_factory.mktemp("outside")), ["."])
+
+
+def test_a_key_in_the_tree_that_is_judged_is_refused(repository, tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(repository / "state"))
+    outside = str(tmp_path_factory.mktemp("outside"))
+    with pytest.raises(
+        UsageError, match=f"the key of the cache would be in {repository}/state/kubevirt-render, which is judged"
+    ):
+        cache.check_apart(outside, ["."])
+    monkeypatch.setenv(VARIABLE, "s" * 32)
+    cache.check_apart(outside, ["."])
+
+
+def test_a_cache_that_git_tracks_is_refused(repository, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    git(other, "init", "-q")
+    cache.check_apart(str(other / "cache"), ["."])
+    commit(other, {"cache/notes": ""})
+    with pytest.raises(UsageError, match=f"git tracks files in the cache {other}/cache: "):
+        cache.check_apart(str(other / "cache"), ["."])
 
 
 def test_a_file_of_another_program_is_left_alone(opened, tmp_path, notes):

@@ -145,6 +145,22 @@ def test_a_broken_cache_and_none_give_the_same(repository, tmp_path):
     assert check(repository, "--cache", "/dev/null/cache") == plain
 
 
+def test_a_cache_that_a_pull_request_can_commit_is_refused(repository):
+    code, out, err = check(repository, "--cache", ".cache")
+    fact = "the cache .cache is in a folder that is judged: whoever changes files there could write results"
+    fix = "name a folder outside of the repository, or use --no-cache"
+    assert (code, out, err) == (2, "", f"kubevirt-render: error: {fact}; {fix}\n")
+    assert not (repository / ".cache").exists()
+
+
+def test_the_users_own_cache_is_off_where_it_is_in_the_tree(repository, monkeypatch):
+    plain = check(repository, "--no-cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(repository / ".cache"))
+    assert check(repository) == plain
+    assert "is in a folder that is judged" in check(repository, "--verbose")[2]
+    assert not (repository / ".cache").exists()
+
+
 def test_a_process_that_dies_loses_nothing(repository):
     plain = check(repository, "--no-cache")
     for number in (0, 5, 11):
