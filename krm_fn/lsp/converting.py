@@ -89,7 +89,7 @@ class Converter:
             message=found.message,
             severity=SEVERITIES[found.severity],
             code=found.rule,
-            code_description=lsp.CodeDescription(href=found.doc),
+            code_description=lsp.CodeDescription(href=found.doc) if found.doc else None,
             source=NAME,
             related_information=related or None,
             data=found.fingerprint,

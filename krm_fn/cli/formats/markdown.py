@@ -55,7 +55,7 @@ def _fitting(rows: list[str], limit: int) -> list[str]:
 
 def _row(finding: Finding) -> str:
     what = f"{prose(dotted(finding.path))}: " if finding.path else ""
-    page = results.doc_of(finding.rule)
+    page = results.link_to(finding.rule)
     rule = f"[{finding.rule}]({page})" if page else prose(finding.rule)
     cells = (ICONS[finding.severity], code(results.place(finding)), code(str(finding.ref or "")))
     said = " ".join(filter(None, (finding.message, results.in_targets(finding))))
