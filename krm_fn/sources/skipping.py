@@ -27,7 +27,7 @@ def about_folder(folder: str) -> str:
 
 
 def why_skipped(item: object, file: str) -> str:
-    """The reason to skip a document; "" for an object: the two keys may have values of any type, and KubeVirt's may lack one."""
+    """The reason to skip a document; "" for an object. The keys may have any type, and an object of KubeVirt may lack one."""
     unnamed = not isinstance(item, dict) or not (_has_both(item) or is_stray(item))
     tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
     if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
