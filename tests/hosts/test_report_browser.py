@@ -53,7 +53,8 @@ for (const cell of document.querySelectorAll(".cards tbody td")) {
   while (texts.nextNode()) {
     const range = document.createRange();
     range.selectNodeContents(texts.currentNode);
-    for (const box of range.getClientRects()) if (box.width && box.left < start) found.push(texts.currentNode.data.slice(0, 40));
+    const early = [...range.getClientRects()].some((box) => box.width && box.left < start);
+    if (early) found.push(texts.currentNode.data.slice(0, 40));
   }
 }
 return found;

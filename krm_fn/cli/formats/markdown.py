@@ -19,7 +19,7 @@ MARK = f"<!-- {NAME} check -->"
 # GitHub takes 65,536 characters in a comment; GitLab takes more.
 LONGEST = 60_000
 # What GitHub and GitLab make more than text of: markup, mentions, references, addresses, commits, emoji.
-SPECIAL = re.compile(r"""[^\w→×.,;:()'"/=+?-]|_|//|www\.|(GH|CVE|CWE)-\d|[0-9a-f]{7}|:\w+:|\bmailto:""", re.IGNORECASE)
+SPECIAL = re.compile(r"""[^\w→\xd7.,;:()'"/=+?-]|_|//|www\.|(GH|CVE|CWE)-\d|[0-9a-f]{7}|:\w+:|\bmailto:""", re.IGNORECASE)
 ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
