@@ -37,11 +37,11 @@ COPY --from=root / /
 ARG BASE
 ARG VERSION=0.1.0
 ARG REVISION=unknown
-ARG SOURCE=https://kubevirt-render.dev
+ARG SOURCE=
 LABEL org.opencontainers.image.title="kubevirt-render" \
       org.opencontainers.image.description="Renders KubeVirt virtual machines offline: a KRM function and a command" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.documentation="https://kubevirt-render.dev" \
+      org.opencontainers.image.documentation="${SOURCE}" \
       org.opencontainers.image.source="${SOURCE}" \
       org.opencontainers.image.base.name="${BASE}" \
       org.opencontainers.image.version="${VERSION}" \

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from upstream import ROOT, order, package_releases, put, run_script, text_of
 
-from krm_fn.kubevirt.admission.gates import ALPHA, BETA, DEPRECATED, DISCONTINUED, GA, GATES
+from krm_fn.kubevirt.admission.gates import ALPHA, BETA, DEPRECATED, DISCONTINUED, GA, GATES, RELEASES
 
 if TYPE_CHECKING:
     from upstream import Source, Version
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     States = dict[str, str]
 
 FILE = ROOT / "krm_fn" / "kubevirt" / "admission" / "gates.py"
-START, END = "GATES: dict[str, tuple[tuple[str, Version], ...]] = {\n", "\n}\n"
+START, END = "RELEASES = (", "\n}\n"
+HEAD = "GATES: dict[str, tuple[tuple[str, Version], ...]] = {"
 
 CONFIG = "pkg/virt-config"
 # Until 1.4 this file names the gates, and those that are registered nowhere are alpha.
@@ -62,7 +63,9 @@ def make(text: str, releases: dict[Version, States]) -> str:
     """The text of the module with the gates of these releases."""
     names = sorted({name for states in releases.values() for name in states}, key=str.lower)
     before, _, rest = text.partition(START)
-    return before + START + "\n".join(row(name, releases) for name in names) + END + rest.partition(END)[2]
+    minors = ", ".join(str(minor) for minor in sorted({version[:2] for version in releases}))
+    rows = (row(name, releases) for name in names)
+    return before + "\n".join((f"{START}{minors})", HEAD, *rows)) + END + rest.partition(END)[2]
 
 
 def row(name: str, releases: dict[Version, States]) -> str:
@@ -78,7 +81,7 @@ def row(name: str, releases: dict[Version, States]) -> str:
 
 def main() -> None:
     given = order("Make the table of feature gates.", package_releases(), only_known=True)
-    releases = {version: of_table(version) for version in package_releases()}
+    releases = {version: of_table(version) for version in package_releases() if version[:2] in RELEASES}
     releases |= {version: read(given.source, version) for version in given.versions}
     put({FILE: make(FILE.read_text(encoding="utf-8"), releases)}, check=given.check)
 

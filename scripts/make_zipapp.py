@@ -35,7 +35,7 @@ DATE = (2020, 2, 2, 0, 0, 0)  # hatchling's date of files in wheels
 MODULE = 0o100644 << 16  # a plain file, as zip archives say it
 FIRST = b'#!/bin/sh\nexec python3 -I -S "$0" "$@"\n'  # -I -S: all that is needed is in the file; a third less to start
 UNUSED = ("RECORD", "WHEEL", "INSTALLER")  # say what pip installed, and for which Python
-# The packages of the extra `policies`: one of them is compiled for each Python, and the file carries only libyaml so.
+# What the config's `schemaPolicies` need: one of them is compiled for each Python, and the file carries only libyaml so.
 LEFT_OUT = ("attrs", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "typing-extensions")
 SPEEDUPS = "markupsafe/_speedups"  # compiled for each Python, too, but the package works without it
 
@@ -57,7 +57,7 @@ def _is_needed(name: str) -> bool:
 
 
 def core(lock: str) -> str:
-    """The lock without the packages of the extra `policies`."""
+    """The lock without what `schemaPolicies` need."""
     blocks = re.split(r"\n(?=[^\s#])", lock)
     return "\n".join(block for block in blocks if block.partition("==")[0] not in LEFT_OUT)
 

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
-from running import ROOT
+from running import PROGRAM, ROOT, own_environment, run
+
+from krm_fn.findings.results import doc_of
+from krm_fn.rules.registry import ids
+
+# The project's own domain, which is part of names. Nobody owns it, so nothing may lead there.
+DOMAIN = re.compile(r"(?://|@|\bwww\.)kubevirt-render\.dev\b|\]\(kubevirt-render\.dev", re.IGNORECASE)
 
 # The project's names as an index reads them, with extras or without.
 OURS = r"(?:kubevirt[-_.]+render|krm[-_.]+fn)(?:\[[^]]*\])?"
@@ -50,6 +58,7 @@ def taken(text: str) -> list[str]:
     found = [name for command in INSTALLING.findall(text) for name in named(command)]
     found += [match.group().strip() for match in REQUIREMENT.finditer(text)]
     found += EXTRA.findall(text) + WITHIN.findall(text) + ACTION.findall(text)
+    found += DOMAIN.findall(text)
     return found + [place for place in ACCOUNT.findall(text) if not NOBODYS.match(place)]
 
 
@@ -75,6 +84,8 @@ def taken(text: str) -> list[str]:
         "repo: https://github.com/kubevirt-render/kubevirt-render",
         "image: ghcr.io/kubevirt/kubevirt-render:0.1.0",
         "pip install git+https://github.com/somebody/kubevirt-render",
+        "see https://kubevirt-render.dev/rules/null-item",
+        "[the page](kubevirt-render.dev)",
     ],
 )
 def test_a_name_that_anyone_may_take_is_seen(text: str) -> None:
@@ -96,6 +107,8 @@ def test_a_name_that_anyone_may_take_is_seen(text: str) -> None:
         "- uses: YOUR_ORGANISATION/kubevirt-render@COMMIT",
         "docker build -t kubevirt-render:latest .",
         "image: localhost/kubevirt-render:latest",
+        "apiVersion: kubevirt-render.dev/v1alpha1",
+        "the annotation `kubevirt-render.dev/ignore`",
     ],
 )
 def test_what_is_from_a_place_of_ones_own_is_none(text: str) -> None:
@@ -113,3 +126,26 @@ def test_no_page_or_recipe_leads_to_a_name_that_anyone_may_take() -> None:
     found = {name: taken((ROOT / name).read_text()) for name in pages()}
     assert len(found) > 500
     assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_each_rule_names_its_page_in_the_repository() -> None:
+    missing = [rule for rule in ids() if not (ROOT / doc_of(rule)).is_file()]
+    assert missing == []
+
+
+def test_all_links_start_with_the_address_of_the_repository_once_there_is_one(tmp_path: Path) -> None:
+    home = "https://git.example.com/team/kubevirt-render/-/blob/main/"
+    shutil.copytree(ROOT / "krm_fn", tmp_path / "krm_fn", ignore=shutil.ignore_patterns("__pycache__"))
+    console = tmp_path / "krm_fn" / "base" / "console.py"
+    console.write_text(console.read_text().replace('REPOSITORY = ""', f'REPOSITORY = "{home}"'))
+    (tmp_path / "vm.yaml").write_text("{apiVersion: kubevirt.io/v1, kind: VirtualMachin, metadata: {name: a}}")
+
+    def checked(*arguments: str) -> str:
+        environment = own_environment(PYTHONPATH=str(tmp_path))
+        return run(*PROGRAM, "check", *arguments, "vm.yaml", cwd=tmp_path, environment=environment).stdout
+
+    page = f"{home}docs/rules/unknown-kind.md"
+    assert f"[unknown-kind]({page})" in checked("-o", "markdown")
+    assert f"doc: {page}" in checked("-o", "tap")
+    driver = json.loads(checked("-o", "sarif"))["runs"][0]["tool"]["driver"]
+    assert (driver["informationUri"], [rule["helpUri"] for rule in driver["rules"]]) == (home, [page])

@@ -45,6 +45,26 @@ def test_it_runs_the_quickstart_with_the_locked_packages(wheel: Path, tmp_path: 
     )
 
 
+def test_what_the_readme_installs_has_all_that_its_commands_need(tmp_path: Path, environment: dict[str, str]) -> None:
+    alone = {name: value for name, value in environment.items() if name != "PYTHONPATH"}
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    python, program = (str(tmp_path / "venv" / "bin" / name) for name in ("python", "kubevirt-render"))
+    with_index(run(python, "-m", "pip", "install", "-q", ".", cwd=copied(tmp_path / "clone"), environment=alone))
+    table = (ROOT / "README.md").read_text().partition("## Commands")[2].partition("\n## ")[0]
+    commands = sorted(set(re.findall(r"^\| `kubevirt-render ([a-z-]+)", table, re.MULTILINE)))
+    assert {"render", "check", "report", "lsp"} <= set(commands)
+    for command in commands:
+        passed(run(program, command, "--help", cwd=tmp_path, environment=alone))
+    for command in ("render", "check", "capacity", "explain"):
+        passed(run(program, command, str(BUNDLE), cwd=tmp_path, environment=alone))
+    passed(run(program, "report", "-o", "page.html", str(BUNDLE), cwd=tmp_path, environment=alone))
+    policy = "[{name: a, schema: {properties: {kind: {const: Nothing}}}}]"
+    judged = run(program, "check", "--schema-policies", policy, str(BUNDLE), cwd=tmp_path, environment=alone)
+    assert (judged.returncode, "policy/a" in judged.stdout + judged.stderr) == (1, True)
+    done = run(program, "lsp", cwd=tmp_path, environment=alone)
+    assert (done.returncode, "run `pip install '.[lsp]'` in a clone" in done.stderr) == (2, True)
+
+
 def test_the_locked_installation_of_the_page_works(tmp_path: Path, environment: dict[str, str]) -> None:
     text = (ROOT / "docs" / "install.md").read_text()
     (commands,) = [block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "--require-hashes" in block]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO, TextIO
 
 NAME = "kubevirt-render"
+# The address of the project's repository, with a slash at its end; "" until there is one. All links start with it.
+REPOSITORY = ""
 # A shell sets this environment variable when it asks for the completions of a line.
 COMPLETING = "_KUBEVIRT_RENDER_COMPLETE"
 INTERRUPTED = 128 + 2

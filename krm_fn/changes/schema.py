@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-ID = "https://kubevirt-render.dev/schema/v1alpha1/diff.json"
+ID = "urn:kubevirt-render:schema:v1alpha1:diff"  # a name: nothing is fetched for it
 TEXT: Schema = {"type": "string"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 SOURCES = (*OWN.values(), "instancetype", "preference", "revision", "catalogue", "kubevirt", "release")

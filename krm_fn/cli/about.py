@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn import __version__
+from krm_fn.base.console import REPOSITORY
 from krm_fn.config.keys import API_VERSION, KEYS, KIND
 from krm_fn.kubevirt.releases import MINORS
 
@@ -47,8 +48,8 @@ def metadata() -> dict[str, Any]:
         "image": f"kubevirt-render:{__version__}",
         "description": SHORT,
         "tags": ["mutator", "validator", "kubevirt"],
-        "sourceURL": "https://kubevirt-render.dev",
-        "examplePackageURLs": ["https://kubevirt-render.dev/examples/quickstart"],
+        "sourceURL": REPOSITORY,
+        "examplePackageURLs": [f"{REPOSITORY}kustomization-examples"] if REPOSITORY else [],
         "license": "Apache-2.0",
         "hidden": False,
     }

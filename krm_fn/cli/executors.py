@@ -33,7 +33,7 @@ def executor_options(command: Any) -> Any:
         default=PROCESSES,
         show_default=True,
         help="What builds and checks the kustomizations in folders: processes of this machine, or workers of a Dask cluster. "
-        "dask needs the extra [dask] of this program.",
+        "dask needs more packages: `pip install '.[dask]'` in a clone.",
     )(command)
 
 

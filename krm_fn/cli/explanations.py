@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.console import printable
 from krm_fn.base.value import Value
 from krm_fn.cli.explained_tree import tree
+from krm_fn.cli.formats.markdown import prose
 from krm_fn.explaining.wording import named, notes_of, place_of, source_text, written
 
 if TYPE_CHECKING:
@@ -111,10 +112,10 @@ def as_markdown(answer: Object, layout: Layout) -> str:
 
 
 def _table(record: Object, layout: Layout) -> Iterator[str]:
-    yield f"### {_cell(_title(record))}"
+    yield f"### {prose(_title(record))}"
     yield ""
     for line in _heads(record):
-        yield f"- {_cell(line.strip())}"
+        yield f"- {prose(line.strip())}"
     shown = shown_fields(record, layout)
     if shown:
         yield ""
@@ -122,16 +123,11 @@ def _table(record: Object, layout: Layout) -> Iterator[str]:
         yield "|---|---|---|---|"
     for field in shown:
         cells = (field["path"], written(field["value"]), source_text(field["source"]), "; ".join(notes_of(field)))
-        yield f"| {' | '.join(map(_cell, cells))} |"
+        yield f"| {' | '.join(map(prose, cells))} |"
     below = [*([record["error"]] if "error" in record else ()), *_feet(record, shown)]
     if below:
         yield ""
-        yield from map(_cell, below)
-
-
-def _cell(text: str) -> str:
-    escaped = "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#|~!&" else letter for letter in printable(text))
-    return " ".join(escaped.split())
+        yield from map(prose, below)
 
 
 FORMATS: dict[str, Callable[[Object, Layout], str]] = {"text": as_text, "json": as_json, "markdown": as_markdown}

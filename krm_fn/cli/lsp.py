@@ -24,7 +24,9 @@ def lsp(*, stdio: bool, afresh: bool) -> None:  # noqa: ARG001  stdio has no eff
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol", "cattrs", "attrs"):
             raise
-        raise UsageError("lsp: the package pygls is not installed; install this program with its extra [lsp]") from None
+        raise UsageError(
+            "lsp: the package pygls is not installed; run `pip install '.[lsp]'` in a clone of this program"
+        ) from None
     gc.enable()  # the command turns it off, and a server runs for days
     # pygls closes its streams in the end, and the program still writes to its own
     with os.fdopen(os.dup(0), "rb") as given, os.fdopen(os.dup(1), "wb") as written:

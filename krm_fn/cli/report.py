@@ -118,7 +118,7 @@ def _page_writer() -> Callable[[Report], str]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("jinja2", "markupsafe"):
             raise
-        raise UsageError("report: the package jinja2 is not installed; install this program with its extra [report]") from None
+        raise UsageError("report: the package jinja2 is missing; run `pip install .` in a clone of this program") from None
     return page
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-ID = "https://kubevirt-render.dev/schema/v1alpha1/repository-config.json"
+ID = "urn:kubevirt-render:schema:v1alpha1:repository-config"  # a name: nothing is fetched for it
 UNSET: list[Schema] = [{"enum": ["", None]}]
 
 

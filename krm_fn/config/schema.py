@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Schema = dict[str, Any]
 
-ID = "https://kubevirt-render.dev/schema/v1alpha1/function-config.json"
+ID = "urn:kubevirt-render:schema:v1alpha1:function-config"  # a name: nothing is fetched for it
 # A list of names, and the same as text.
 NAME: Schema = {"type": "string", "pattern": r"^ *[A-Za-z0-9_.-]+ *$(?!\n)", "not": {"pattern": "^ *policy *$"}}
 NAMES = r"^(?!(.*,)? *policy *(,|$))( *[A-Za-z0-9_.-]+ *(, *[A-Za-z0-9_.-]+ *)*)?$(?!\n)"

@@ -7,7 +7,7 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, dotted, get, with_integers
-from krm_fn.base.redaction import reach, redact_at
+from krm_fn.base.redaction import reach, redact_at, shown_path
 from krm_fn.base.value import Value
 from krm_fn.explaining.attribution import CPU, DEFAULT, OWN, TOPOLOGY
 from krm_fn.explaining.inference import inferred
@@ -115,7 +115,7 @@ class Shown:
         self.sources: dict[tuple[int, Path, str], tuple[Input | None, Object]] = {}
 
     def text(self, path: Path) -> str:
-        """The text of a path."""
+        """The text of a path as far as it may be shown."""
         return self._path(path)[0]
 
     def value(self, value: Any, path: Path) -> Any:
@@ -127,7 +127,8 @@ class Shown:
         if known is None:
             if len(self._paths) >= REMEMBERED:
                 self._paths.clear()
-            known = self._paths[path] = dotted(path), reach(path).place
+            found = reach(path)
+            known = self._paths[path] = dotted(found.shown), found.place
         return known
 
 
@@ -158,7 +159,10 @@ class _Record:
         if self.rendered is None:
             return {**shown, "error": "the VM can't be rendered; `check` says why"}
         self._values, attribution = attributions.of(machine, self.rendered)
-        return {**shown, "fields": [self._field(path, given) for path, given in attribution.items()]}
+        fields: dict[str, Object] = {}  # all that is below a secret is one field
+        for path, given in attribution.items():
+            fields.setdefault(self._known.text(path), self._field(path, given))
+        return {**shown, "fields": list(fields.values())}
 
     def _field(self, path: Path, given: Given) -> Object:
         value = self._known.value(self._values[path], path)
@@ -188,7 +192,7 @@ class _Record:
         if source.number == DEFAULT:
             return {"from": "default", "release": str(self._analysis.release)}
         given = self._machine.inputs[source.number]
-        shown = {"from": given.kind, **self._of_input(given), "field": dotted((*given.root, *source.path))}
+        shown = {"from": given.kind, **self._of_input(given), "field": self._known.text((*given.root, *source.path))}
         if given.encoded:
             shown |= {"field": dotted(given.root), "decoded": dotted(source.path)}
         if given.kind == PATCH:
@@ -203,7 +207,10 @@ class _Record:
     def _operation(self, operation: Object) -> Object:
         """An operation of a JSON patch, with a value that may be shown."""
         place = tuple(operation["path"].split("/")[1:])
-        return {key: self._known.value(value, place) if key == "value" else value for key, value in operation.items()}
+        shown = "".join(f"/{step}" for step in shown_path(place))
+        return {key: self._known.value(value, place) if key == "value" else value for key, value in operation.items()} | {
+            "path": shown
+        }
 
     def _of_input(self, given: Input) -> Object:
         if given.found:

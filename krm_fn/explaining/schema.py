@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
 
-ID = "https://kubevirt-render.dev/schema/v1alpha1/explain.json"
+ID = "urn:kubevirt-render:schema:v1alpha1:explain"  # a name: nothing is fetched for it
 TEXT: Object = {"type": "string"}
 NUMBER: Object = {"type": "integer", "minimum": 0}
 PLACE: Object = {

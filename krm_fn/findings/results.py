@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.base.console import NAME, decoded, file_name, one_line, printable
+from krm_fn.base.console import NAME, REPOSITORY, decoded, file_name, one_line, printable
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, dotted, get
 from krm_fn.base.redaction import redact
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle
     from krm_fn.base.objects import Object
     from krm_fn.findings.finding import Finding, Related
-
-DOCS = "https://kubevirt-render.dev/rules/"
 
 NOT_BUILT, UNREADABLE = "kustomization-not-built", "unreadable-document"
 MOST_TARGETS = 3  # that a line names
@@ -75,8 +73,13 @@ def to_krm(finding: Finding) -> Object:
 
 
 def doc_of(rule: str) -> str:
-    """The address of the page about a rule; "" for a user's policy, which has none."""
-    return "" if "/" in rule else DOCS + rule
+    """The page about a rule, as a path in the repository while that has no address; "" for a user's policy, which has none."""
+    return "" if "/" in rule else f"{REPOSITORY}docs/rules/{rule}.md"
+
+
+def link_to(rule: str) -> str:
+    """The address of the page about a rule; "" where a path would be read as one in the repository of the user."""
+    return doc_of(rule) if REPOSITORY else ""
 
 
 def _resource_ref(finding: Finding) -> Object:

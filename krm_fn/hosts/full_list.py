@@ -28,12 +28,12 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
     earlier = listing.head.get("results")
     try:
         settings = config.read(listing.head.get("functionConfig"))
+        outcome = stages.render(listing.items, settings)
     except ConfigError as error:
         found = _located(error, listing)
         out.write(yamlio.write_resource_list(listing, listing.items, [*(earlier or []), _config_result(found)]))
         err.write(f"{NAME}: error: {printable(one_line(str(found)))}\n")
         return error.exit_code
-    outcome = stages.render(listing.items, settings)
     krm_results = results.merge(earlier, outcome.findings) if outcome.findings else []
     out.write(yamlio.write_resource_list(listing, outcome.items, krm_results, outcome.before))
     results.report(outcome.findings, err)

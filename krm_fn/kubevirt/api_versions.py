@@ -8,6 +8,7 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of, kind_of, text
 from krm_fn.base.paths import get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.releases import lacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release, Version
 
 CORE, INSTANCETYPE, POOL, FLAVOR = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io", "flavor.kubevirt.io"
+
+# The minor releases with which `scripts/check_served.py` has compared the rows.
+RELEASES = ((1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (1, 8), (1, 9))
 
 
 class Served(Value):
@@ -106,6 +110,8 @@ def is_served(obj: Object, release: Release) -> bool:
     if key in SUCCESSORS:
         return False
     rows, version = KINDS.get(key), text(obj.get("apiVersion")).partition("/")[2]
+    if rows is not None and release.version[:2] not in RELEASES:
+        raise lacks("API versions", release)
     return rows is None or any(row.version == version and release.within(since=row.since, until=row.until) for row in rows)
 
 

@@ -7,6 +7,7 @@ from krm_fn.base.paths import as_list, as_map, get, is_nonzero, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import Quantity, parse
 from krm_fn.kubevirt.releases import NEWEST, NEWEST_PATCH, Release
+from krm_fn.kubevirt.schema import strange_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -271,11 +272,14 @@ class Named(Value):
 
 
 def release_of(bundle: Bundle, settings: Config) -> Release:
-    """The target release: the config's, or that of the bundle's KubeVirt object, or the newest."""
-    if settings.release is not None:
-        return settings.release
-    named = named_release(bundle)
-    return named.release if named and named.release else NEWEST
+    """The target release: the config's, or that of the bundle's KubeVirt object, or the newest.
+
+    Raises: ConfigError if the tables do not have it.
+    """
+    named = named_release(bundle) if settings.release is None else None
+    release = settings.release or (named and named.release) or NEWEST
+    strange_names(release)
+    return release
 
 
 def named_release(bundle: Bundle) -> Named | None:

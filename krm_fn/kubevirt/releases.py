@@ -65,4 +65,12 @@ def require_measured(what: str, release: Release, path: str = "") -> None:
         raise ConfigError(f"the {what} of KubeVirt {release} are not known; set kubevirtVersion to {first} or later", path=path)
 
 
+def lacks(table: str, release: Release) -> ConfigError:
+    """The error for a release that is in `NEWEST_PATCH`, and not in a table; `table` says what of KubeVirt is in that."""
+    return ConfigError(
+        f"the {table} of KubeVirt {release} are not known: its table has not been made; "
+        "make it as CONTRIBUTING.md says under 'Adding a KubeVirt release', or choose another kubevirtVersion"
+    )
+
+
 NEWEST = parse(MINORS[-1])

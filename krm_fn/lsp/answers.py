@@ -26,7 +26,7 @@ class Related(Value):
 
 
 class Diagnostic(Value):
-    """A finding at its place: `severity` is error, warning or info, `rule` its id, `doc` the address of the rule's page."""
+    """A finding at its place: `severity` is error, warning or info, `doc` the address of the rule's page, or ""."""
 
     span: Span
     severity: str

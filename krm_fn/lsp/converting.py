@@ -30,14 +30,19 @@ KINDS = {
     "name": lsp.CompletionItemKind.Reference,
 }
 
+# The scheme of what is on a disk of this machine: with a host, or of another scheme, it is elsewhere.
+FILE = "file:///"
+
 
 def file_of(uri: str) -> str | None:
     """The path of a file from the working directory; None for what is no file, or lies outside of the workspace."""
-    path = uris.to_fs_path(uri)
-    if not path:
+    try:
+        path = uris.to_fs_path(uri) if uri.startswith(FILE) else None
+        file = path_of(path) if path else ""
+        file.encode()
+    except (ValueError, OSError):  # a NUL, half a character, a name that no system takes
         return None
-    file = path_of(path)
-    return None if file.startswith("../") else file
+    return None if not file or file.startswith("../") else file
 
 
 def uri_of(file: str) -> str:
@@ -89,7 +94,7 @@ class Converter:
             message=found.message,
             severity=SEVERITIES[found.severity],
             code=found.rule,
-            code_description=lsp.CodeDescription(href=found.doc),
+            code_description=lsp.CodeDescription(href=found.doc) if found.doc else None,
             source=NAME,
             related_information=related or None,
             data=found.fingerprint,

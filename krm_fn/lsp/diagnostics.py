@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.findings.results import DOCS
+from krm_fn.findings.results import link_to
 from krm_fn.lsp.answers import Diagnostic, Related, Span
 from krm_fn.lsp.index import Place
 from krm_fn.lsp.outline import Outline
@@ -23,7 +23,7 @@ def diagnostics(findings: Iterable[Finding], lines: Sequence[str]) -> Iterator[D
             severity=finding.severity,
             message=finding.message,
             rule=finding.rule,
-            doc=f"{DOCS}{finding.rule}",
+            doc=link_to(finding.rule),
             related=tuple(_related(finding)),
             fingerprint=finding.fingerprint,
         )

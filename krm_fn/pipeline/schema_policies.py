@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 SECONDS = 1.0  # that a policy may take for one object
 MOST_WORDS = 20  # of an enum that a message names
 MOST_ERRORS = 20  # of a policy in one object
-NOT_INSTALLED = "the package jsonschema is not installed; install this program with its extra [policies]"
+NOT_INSTALLED = (
+    "the package jsonschema is missing, which the one file cannot carry; use `pip install .` in a clone, or the image"
+)
 
 
 # Values of a schema whose check is quick, and keywords that may take much more time than the schema and the object are large.

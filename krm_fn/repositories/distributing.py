@@ -241,7 +241,7 @@ def _client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        fix = "install this program with its extra [dask]"
+        fix = "run `pip install '.[dask]'` in a clone of this program"
         raise UsageError(f"--executor dask: the package distributed is not installed; {fix}") from None
     warnings.filterwarnings("ignore", module=r"distributed\b")
     try:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from krm_fn.base.console import file_name
-from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.paths import is_set
+from krm_fn.kubevirt.api_versions import is_stray
 from krm_fn.sources.files import KUSTOMIZATIONS, TEMPLATES
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
+
+
+def _has_both(item: Object) -> bool:
+    return all(is_set(item.get(key)) for key in ("apiVersion", "kind"))
 
 
 def about_folder(folder: str) -> str:
@@ -17,8 +27,8 @@ def about_folder(folder: str) -> str:
 
 
 def why_skipped(item: object, file: str) -> str:
-    """The reason to skip a document; "" for an object."""
-    unnamed = not isinstance(item, dict) or not text(item.get("apiVersion")) or not kind_of(item)
+    """The reason to skip a document; "" for an object. The keys may have any type, and an object of KubeVirt may lack one."""
+    unnamed = not isinstance(item, dict) or not (_has_both(item) or is_stray(item))
     tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
     if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
         return "it is a kustomization; to build it, use `-k` with its folder"

@@ -31,7 +31,7 @@ def test_a_result_has_all_that_the_finding_knows():
         "file": {"path": "vm.yaml", "index": 1},
         "tags": {
             "rule": "unresolved-instancetype",
-            "doc": "https://kubevirt-render.dev/rules/unresolved-instancetype",
+            "doc": "docs/rules/unresolved-instancetype.md",
             "upstream": "expand",
         },
     }
@@ -42,7 +42,7 @@ def test_a_finding_about_no_object_has_neither_resource_nor_field():
     assert results.to_krm(bare) == {
         "message": "item 1 is null",
         "severity": "warning",
-        "tags": {"rule": "null-item", "doc": "https://kubevirt-render.dev/rules/null-item"},
+        "tags": {"rule": "null-item", "doc": "docs/rules/null-item.md"},
     }
 
 

@@ -42,6 +42,23 @@ kind: ResourceQuota
 metadata: {name: cpus, namespace: shop}
 spec: {hard: {requests.cpu: 100m, requests.memory: 64Gi}}
 """
+# The texts of values in cards that begin before the column of values, which starts 8.5 rem into the cell.
+BELOW_THE_HEAD = """
+const found = [];
+for (const cell of document.querySelectorAll(".cards tbody td")) {
+  if (!cell.getClientRects().length || cell.querySelector(".change") || !cell.dataset.head) continue;
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const start = cell.getBoundingClientRect().left + 8.5 * rem - 1;
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const range = document.createRange();
+    range.selectNodeContents(texts.currentNode);
+    const early = [...range.getClientRects()].some((box) => box.width && box.left < start);
+    if (early) found.push(texts.currentNode.data.slice(0, 40));
+  }
+}
+return found;
+"""
 TRIES = 3  # where other programs use the processors, a page may wait for them
 VIEWS = ("overview", "vms", "findings", "graph", "changes", "vm/shop/web", "vm/shop/broken", "graph/VirtualMachine/shop/db")
 # Names that would do something if they were read as HTML, as a script or as an address.
@@ -109,6 +126,15 @@ def test_all_parts_open_without_errors_and_are_usable_by_all(browser: Browser, p
         assert browser.violations() == [], view
         assert browser.run("return document.documentElement.scrollWidth") <= width, view
     assert browser.run("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_on_a_narrow_page_no_part_of_a_value_stands_below_its_head(browser: Browser, page: Path) -> None:
+    browser.shown_as(width=400, dark=False)
+    for view in ("overview", "vms", "findings"):
+        browser.open(page, f"#{view}")
+        browser.comes_to("return document.title !== ''", True)
+        assert browser.run(BELOW_THE_HEAD) == [], view
+    browser.shown_as(width=1280, dark=False)
 
 
 def test_a_table_sorts_and_filters_by_keyboard_and_its_state_is_a_link(browser: Browser, page: Path) -> None:

@@ -217,7 +217,7 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert answer == (
         2,
         "",
-        "kubevirt-render: error: report: the package jinja2 is not installed; install this program with its extra [report]\n",
+        "kubevirt-render: error: report: the package jinja2 is missing; run `pip install .` in a clone of this program\n",
     )
 
 

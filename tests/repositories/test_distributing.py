@@ -287,7 +287,7 @@ def test_the_extra_is_named_where_it_is_not_installed(repository, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, out, err = check(repository, address="tcp://127.0.0.1:1")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "install this program with its extra [dask]" in err
+    assert "run `pip install '.[dask]'` in a clone of this program" in err
 
 
 def test_a_scheduler_without_workers_is_named(repository, folder, monkeypatch):

@@ -83,7 +83,7 @@ def test_every_format_writes_a_rule_of_a_package(place, name):
     code, out, err = shell(place, "kubevirt-render", "check", "vm.yaml", "--rule-packages", "acme", "-o", name)
     assert (code, err) == (0, "")
     assert "acme/missing-owner" in out
-    assert "kubevirt-render.dev/rules/acme" not in out
+    assert "docs/rules/acme" not in out
 
 
 def test_a_file_of_the_repository_loads_no_code(place):

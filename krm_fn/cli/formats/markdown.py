@@ -19,7 +19,7 @@ MARK = f"<!-- {NAME} check -->"
 # GitHub takes 65,536 characters in a comment; GitLab takes more.
 LONGEST = 60_000
 # What GitHub and GitLab make more than text of: markup, mentions, references, addresses, commits, emoji.
-SPECIAL = re.compile(r"""[^\w→.,;:()'"/=+?-]|_|//|www\.|(GH|CVE|CWE)-\d|[0-9a-f]{7}|:\w+:|\bmailto:""", re.IGNORECASE)
+SPECIAL = re.compile(r"""[^\w→\xd7.,;:()'"/=+?-]|_|//|www\.|(GH|CVE|CWE)-\d|[0-9a-f]{7}|:\w+:|\bmailto:""", re.IGNORECASE)
 ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
@@ -55,7 +55,7 @@ def _fitting(rows: list[str], limit: int) -> list[str]:
 
 def _row(finding: Finding) -> str:
     what = f"{prose(dotted(finding.path))}: " if finding.path else ""
-    page = results.doc_of(finding.rule)
+    page = results.link_to(finding.rule)
     rule = f"[{finding.rule}]({page})" if page else prose(finding.rule)
     cells = (ICONS[finding.severity], code(results.place(finding)), code(str(finding.ref or "")))
     said = " ".join(filter(None, (finding.message, results.in_targets(finding))))

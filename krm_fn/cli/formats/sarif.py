@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from krm_fn import __version__
-from krm_fn.base.console import NAME, one_line
+from krm_fn.base.console import NAME, REPOSITORY, one_line
 from krm_fn.base.paths import dotted
 from krm_fn.cli.formats import BASE, relative
 from krm_fn.cli.json_text import json_text
@@ -41,7 +41,7 @@ def write(report: Report) -> str:
             "driver": {
                 "name": NAME,
                 "semanticVersion": __version__,
-                "informationUri": "https://kubevirt-render.dev",
+                **({"informationUri": REPOSITORY} if REPOSITORY else {}),
                 "rules": [_rule(known.get(rule) or declared(rule)) for rule in named],
             }
         },
@@ -61,7 +61,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": texts[""]},
         "fullDescription": {"text": " ".join(texts.get("What it finds", texts[""]).split())},
         "help": {"text": documentation(rule), "markdown": markdown},
-        **({"helpUri": page} if (page := results.doc_of(rule.id)) else {}),
+        **({"helpUri": page} if (page := results.link_to(rule.id)) else {}),
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": ["kubevirt", rule.family]},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.console import one_line, printable
+from krm_fn.cli.formats.markdown import code
 from krm_fn.cli.sizes import DEVICES, NOTE, nodes
 from krm_fn.cli.sizes.cells import about, costs, devices, figures, note, plain, stopped
 from krm_fn.sizing.texts import amount
@@ -74,9 +74,3 @@ def _fitting(rows: list[list[str]]) -> list[list[str]]:
             return [*kept, [more, *[""] * (len(row) - 1)]]
         kept.append(row)
     return kept
-
-
-def code(text: str) -> str:
-    """The text as a code span, "" where there is none. Nothing in it ends the span or the cell of the table."""
-    shown = one_line(printable(text).replace("`", "\\x60").replace("|", "\\x7c"))
-    return f"`{shown}`" if shown.strip() else ""

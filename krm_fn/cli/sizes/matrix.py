@@ -9,9 +9,10 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from krm_fn.cli.formats.markdown import code
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.sizes.as_csv import number
-from krm_fn.cli.sizes.as_markdown import code, table
+from krm_fn.cli.sizes.as_markdown import table
 from krm_fn.cli.sizes.as_table import aligned
 from krm_fn.cli.sizes.cells import devices, figures, plain
 from krm_fn.sizing.rows import Row, added, reasons

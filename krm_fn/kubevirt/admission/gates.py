@@ -5,6 +5,8 @@ upstream: pkg/virt-config/featuregate/{active,inactive,feature-gates}.go
 
 from __future__ import annotations
 
+from krm_fn.kubevirt.releases import lacks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.kubevirt.configuration import Cluster
@@ -15,8 +17,9 @@ ALPHA, BETA, GA, DEPRECATED, DISCONTINUED = "alpha", "beta", "GA", "deprecated",
 # Since this release, a beta gate is open unless it is disabled, and a gate that the release does not know stays closed.
 BETA_IS_OPEN: Version = (1, 9)
 
-# Each gate with the states it went through and the release that brought each; "" where a release dropped it. Releases before
-# the first don't have the gate. Made by scripts/make_gates.py.
+# The minor releases that the table was made from, and each gate with the states it went through and the release that brought
+# each; "" where a release dropped it. Releases before the first don't have the gate. Made by scripts/make_gates.py.
+RELEASES = ((1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (1, 8), (1, 9))
 GATES: dict[str, tuple[tuple[str, Version], ...]] = {
     "AlignCPUs": ((ALPHA, (1, 1, 1)),),
     "AutoResourceLimitsGate": ((ALPHA, (1, 0, 1)), (GA, (1, 5))),
@@ -107,7 +110,9 @@ GATES: dict[str, tuple[tuple[str, Version], ...]] = {
 
 
 def state(name: str, release: Release) -> str:
-    """The gate's state in the release; "" if the release does not know it."""
+    """The gate's state in the release; "" if the release does not know it. Raises: ConfigError if the table lacks it."""
+    if release.version[:2] not in RELEASES:
+        raise lacks("feature gates", release)
     found = ""
     for word, since in GATES.get(name, ()):
         if release.within(since=since):

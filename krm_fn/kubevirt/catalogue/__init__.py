@@ -14,6 +14,7 @@ A leaf is `key:key:…=value`; a key of digits is the index in a list; a value i
 from __future__ import annotations
 
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.releases import lacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,8 +83,14 @@ class Catalogue:
 
 
 def of(release: Release) -> Catalogue:
-    """The catalogue of a release. A patch release newer than the table has the catalogue of the newest one before it."""
-    return Catalogue(max((version for version in releases() if version <= release.version), default=()))
+    """The catalogue of a release. A patch release newer than the table has the catalogue of the newest one before it.
+
+    Raises: ConfigError if the table has its first release, and no patch release of this one.
+    """
+    newest = max((version for version in releases() if version <= release.version), default=())
+    if newest and newest[:2] != release.version[:2]:
+        raise lacks("instancetypes", release)
+    return Catalogue(newest)
 
 
 def releases() -> tuple[Version, ...]:

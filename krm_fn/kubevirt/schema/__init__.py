@@ -13,6 +13,7 @@ from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DOMAIN, RENDERED
+from krm_fn.kubevirt.releases import lacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _around_lost_domain(obj: Object) -> frozenset[Path]:
 
 def has_strange_key(obj: Object, release: Release) -> bool:
     """False if no key at any depth is the name of a field that only other releases have; True if one may be."""
-    names = _strange_names(release)
+    names = strange_names(release)
     todo: list[object] = [obj]
     for value in todo:
         if isinstance(value, dict):
@@ -151,14 +152,15 @@ def has_strange_key(obj: Object, release: Release) -> bool:
     return False
 
 
-def _strange_names(release: Release) -> frozenset[str]:
+def strange_names(release: Release) -> frozenset[str]:
+    """The names of fields that only other releases have. Raises: ConfigError if the file does not have the release."""
     minor = "{}.{}".format(*release.version)
     if minor not in _strange:
         start = minor.encode() + b" "
         with open(FILE, "rb") as file:  # noqa: PTH123  pathlib is too heavy here
-            line = b""
-            while not line.startswith(start):
-                line = file.readline()
+            line = next((line for line in file if line.startswith(start)), b"")
+        if not line:
+            raise lacks("types", release)
         _strange[minor] = frozenset(line.decode().split()[1:])
     return _strange[minor]
 

@@ -30,7 +30,7 @@ A `bare-quantity` may be a number in all releases. The webhooks of some releases
 from __future__ import annotations
 
 from krm_fn.kubevirt.releases import NEWEST_PATCH
-from krm_fn.kubevirt.schema import FILE
+from krm_fn.kubevirt.schema import FILE, strange_names
 from krm_fn.kubevirt.schema.constraints import JUDGES
 from krm_fn.kubevirt.schema.lists import keyed, numbered, unique
 from krm_fn.kubevirt.schema.node import list_of, map_of, structure
@@ -64,9 +64,10 @@ _tables: dict[Version, Table] = {}
 
 
 def of(release: Release) -> Table:
-    """The types in a release."""
+    """The types in a release. Raises: ConfigError if the file does not have it."""
     version = release.version
     if version not in _tables:
+        strange_names(release)  # fields without a release count for all, those that nobody has read included
         _tables[version] = Table(version)
     return _tables[version]
 

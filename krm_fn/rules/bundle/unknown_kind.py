@@ -89,9 +89,10 @@ def _slip(entry: Entry, kind: str, known: tuple[str, ...]) -> Iterator[Hit]:
 def _misspelt(entry: Entry, kind: str, known: tuple[str, ...] = tuple(HOMES)) -> Hit:
     likely = meant(kind, known)
     fix = f"did you mean {likely}" if likely else "correct it, or remove the object"
-    given = brief(entry.obj["apiVersion"])
+    given, written = brief(entry.obj["apiVersion"]), entry.obj.get("kind")
+    without = f"the kind is {brief(written)}; write a string" if written else f"the object of {given} has no kind; add it"
     return Hit(
-        message=f"KubeVirt has no {kind} in {given}; {fix}" if kind else f"the object of {given} has no kind; add it",
+        message=f"KubeVirt has no {kind} in {given}; {fix}" if kind else without,
         path=("kind",),
         current=entry.obj.get("kind"),
         proposed=likely or UNSET,
