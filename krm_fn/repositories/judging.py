@@ -13,6 +13,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import kind_of, ref_of
 from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
+from krm_fn.findings.limits import MOST
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
@@ -230,7 +231,7 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
     """
 
     def repair(data: bytes, file: str) -> bytes:
-        data, found = salvage(data, file)
+        data, found = salvage(data, file, max(MOST - len(lost), 1))
         lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
         return data
 
