@@ -50,6 +50,8 @@ WAYS = {
     "patch": Way(("render", "-o", "patch")),
     "in-place": Way(("render", "--in-place")),
     "migrate": Way(("migrate",)),
+    "capacity": Way(("capacity",)),
+    "matrix": Way(("capacity", "--matrix", "--catalogue", "none")),
 }
 ROWS = [(shape, way) for shape, (_, ways) in SHAPES.items() for way in ways.split()]
 

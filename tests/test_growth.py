@@ -54,6 +54,9 @@ LIMITED = (
     "pattern-for-long-text",
     "machine-expressions",
     "machine-globs",
+    "quotas",
+    "limit-ranges",
+    "types-and-preferences",
 )
 
 # The shapes that were reported to take minutes, and texts of so many bytes.
@@ -64,6 +67,12 @@ REPORTED = {
     ("preset-with-expressions", "function"): MEGABYTE,
     ("preset-in-values", "function"): MEGABYTE,
     ("unreadable", "check"): MEGABYTE,
+    ("unreadable-only", "check"): MEGABYTE,
+    ("one-line", "check"): MEGABYTE,
+    ("open-marks", "check"): MEGABYTE,
+    ("quotas", "capacity"): MEGABYTE,
+    ("limit-ranges", "check"): MEGABYTE,
+    ("types-and-preferences", "matrix"): MEGABYTE,
     ("blank-lines", "function"): 4 * MEGABYTE,
 }
 # What matches patterns is limited by time.

@@ -12,12 +12,14 @@ from krm_fn.base.value import Value, put
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, TypeVar
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
 
     # The numbers of the objects of each apiVersion and kind, in order.
     Types = Mapping[tuple[str, str], Sequence[int]]
+    Found = TypeVar("Found")
 
 # The namespace of an object that names none: the API server assigns it, so lookups use it too.
 DEFAULT_NAMESPACE = "default"
@@ -105,6 +107,8 @@ class Bundle:
         self.entries: Sequence[Entry] = tuple(entries(items))
         self.nulls = tuple(number for number, item in enumerate(items) if item is None)
         self._by_kind: dict[str, Sequence[Entry]] = {}
+        self._homes: dict[str, dict[str, set[str]]] = {}
+        self._derived: dict[Callable[[Bundle], Any], Any] = {}
         self._names: dict[str, dict[str, dict[str, Entry]]] = {}
         self._previous: dict[str, dict[str, dict[str, Entry]]] = {}
         self._take_types(types_of(self.entries))
@@ -155,7 +159,17 @@ class Bundle:
 
     def namespaces(self, kind: str, name: str) -> Sequence[str]:
         """The namespaces that have an object of this kind and name, sorted."""
-        return tuple(sorted({effective_namespace(e.obj) for e in self.of_kind(kind) if name_of(e.obj) == name}))
+        if kind not in self._homes:
+            homes = self._homes[kind] = {}
+            for entry in self.of_kind(kind):
+                homes.setdefault(name_of(entry.obj), set()).add(effective_namespace(entry.obj))
+        return tuple(sorted(self._homes[kind].get(name, ())))
+
+    def derived(self, make: Callable[[Bundle], Found]) -> Found:
+        """What a function finds in the bundle; it is called once."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return self._derived[make]  # type: ignore[no-any-return]
 
     def ordered(self, found: Iterable[Entry]) -> list[Entry]:
         """The objects by namespace, name, kind and apiVersion. Objects that are equal in these are ordered by file and content.

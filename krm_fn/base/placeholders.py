@@ -10,8 +10,11 @@ MARKS = ("${", "$(", "{{", "<%")
 ENCRYPTED = "ENC[AES256_GCM,"
 # Two underscores alone are no placeholder: a label may contain them.
 UNDERLINED = r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__"
-FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{.*?\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{.*?\}}\}}|<%.*?%>|{UNDERLINED}"
-IN_BRACKETS, VARIABLE = r"<[A-Za-z][\w .-]*>", r"\$[A-Za-z_]\w*"
+# A long text may have thousands of marks without an end: what is between marks is so long at most.
+INSIDE = ".{0,500}?"
+FORM = rf"\$\{{[^{{}}]*\}}|\$\{{\{{{INSIDE}\}}\}}|\$\([A-Za-z_]\w*\)|\{{\{{{INSIDE}\}}\}}|<%{INSIDE}%>|{UNDERLINED}"
+# A variable is all of a word: there must be one way only to match many of them, one after the other.
+IN_BRACKETS, VARIABLE = r"<[A-Za-z][\w .-]*>", r"\$[A-Za-z_]\w*(?!\w)"
 # A part of an object's name: `<cluster>-kubeconfig` of a guide, `$cluster-kubeconfig` of a shell or of Python.
 IN_NAMES = f"{IN_BRACKETS}|{VARIABLE}"
 PART_OF_NAME = rf"[a-z0-9.-]*(?:(?:{IN_NAMES})[a-z0-9.-]*)+"

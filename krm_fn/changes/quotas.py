@@ -37,10 +37,10 @@ def changed_uses(base: Counted, head: Counted) -> list[Object]:
     """The quotas whose use or bounds change, as plain data with both uses; see `schema`."""
     bundle = head[0]
     hard_before = {_identity(quota): quota.hard for quota in quotas.quotas_of(base[0], ())}
-    claims = [list(storage.of_bundle(side)) for side, _ in (base, head)]
+    counted = [quotas.Counted(demands, storage.of_bundle(side)) for side, demands in (base, head)]
     found = []
     for quota in _quotas(base[0], bundle):
-        before, after = (quotas.use_of(quota, each[1], of) for each, of in zip((base, head), claims, strict=True))
+        before, after = (side.use_of(quota) for side in counted)
         rows = list(_rows(before, after, hard_before.get(_identity(quota), {})))
         if rows:
             found.append({**quotas.place_of(quota), "resources": rows})

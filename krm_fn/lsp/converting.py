@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
@@ -55,21 +57,25 @@ class Converter:
 
     def __init__(self, document: TextDocument, lines: Sequence[str]) -> None:
         self._codec, self._lines = document.position_codec, lines
+        self._known: dict[int, Sequence[int]] = {}
+
+    def _units(self, line: int) -> Sequence[int]:
+        """How many units are before each character of a line, and in all of it."""
+        if line not in self._known:
+            text = self._lines[line] if 0 <= line < len(self._lines) else ""
+            counts = map(self._codec.client_num_units, text)
+            self._known[line] = range(len(text) + 1) if text.isascii() else list(accumulate(counts, initial=0))
+        return self._known[line]
 
     def position(self, line: int, character: int) -> lsp.Position:
         """The position of a character of a line."""
-        text = self._lines[line] if 0 <= line < len(self._lines) else ""
-        return lsp.Position(line=line, character=self._codec.client_num_units(text[:character]))
+        units = self._units(line)
+        return lsp.Position(line=line, character=units[min(character, len(units) - 1)])
 
     def character(self, position: lsp.Position) -> int:
         """The number of code points before a position."""
-        text = self._lines[position.line] if position.line < len(self._lines) else ""
-        units = 0
-        for number, letter in enumerate(text):
-            if units >= position.character:
-                return number
-            units += self._codec.client_num_units(letter)
-        return len(text)
+        units = self._units(position.line)
+        return min(bisect_left(units, position.character), len(units) - 1)
 
     def range(self, span: Span | Place) -> lsp.Range:
         """The range of a part of a line."""

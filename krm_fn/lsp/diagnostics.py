@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 
 def diagnostics(findings: Iterable[Finding], lines: Sequence[str]) -> Iterator[Diagnostic]:
     """The findings of one file, which has these lines."""
+    ends: dict[int, dict[int, int]] = {}
     for finding in findings:
+        line, column = min(max(finding.line - 1, 0), len(lines) - 1), max(finding.column - 1, 0)
+        text = lines[line].rstrip("\r")
+        if line not in ends:  # many findings may be about one line, which may be all of the file
+            ends[line] = _ends(text)
         yield Diagnostic(
-            span=span(lines, finding.line - 1, finding.column - 1),
+            span=_span(text, line, column, ends[line]),
             severity=finding.severity,
             message=finding.message,
             rule=finding.rule,
@@ -29,17 +34,23 @@ def diagnostics(findings: Iterable[Finding], lines: Sequence[str]) -> Iterator[D
         )
 
 
-def span(lines: Sequence[str], line: int, column: int) -> Span:
+def _span(text: str, line: int, column: int, ends: dict[int, int]) -> Span:
     """The key or the value that starts at a place, else the rest of the line; the first line where no place is known."""
-    line, column = min(max(line, 0), len(lines) - 1), max(column, 0)
-    text = lines[line].rstrip("\r")
-    for entry in Outline(text).entries(0):  # of this line alone: a large file has many
-        if entry.column == column and not isinstance(entry.step, int):
-            return Span(line=line, start=column, end=entry.key_end)
-        if entry.start == column and entry.end > column:
-            return Span(line=line, start=column, end=entry.end)
+    if column in ends:
+        return Span(line=line, start=column, end=ends[column])
     start = min(column, len(text))
     return Span(line=line, start=start, end=max(len(text.rstrip()), start))
+
+
+def _ends(text: str) -> dict[int, int]:
+    """The ends of the keys and values of a line, by their starts."""
+    found: dict[int, int] = {}
+    for entry in Outline(text).entries(0):  # of this line alone: a large file has many
+        if not isinstance(entry.step, int):
+            found.setdefault(entry.column, entry.key_end)
+        if entry.end > entry.start:
+            found.setdefault(entry.start, entry.end)
+    return found
 
 
 def _related(finding: Finding) -> Iterator[Related]:

@@ -6,6 +6,7 @@ The pairs are those of the cluster-wide objects of a bundle and of the release's
 from __future__ import annotations
 
 from krm_fn.base.bundle import Bundle
+from krm_fn.base.errors import InputError
 from krm_fn.base.objects import name_of
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 # What of a bundle a pair depends on, beside the two objects.
 KEPT = ("KubeVirt", "HyperConverged", INSTANCETYPE, PREFERENCE)
 SEPARATOR = "+"
+MOST = 5_500  # pairs; the catalogue of a release makes up to 3,510, and each takes as long as a VM
 
 
 class Pair(Value):
@@ -36,10 +38,15 @@ class Pair(Value):
 
 
 def pairs(items: Sequence[Any], settings: Config) -> list[Pair]:
-    """All pairs, instancetype by instancetype."""
+    """All pairs, instancetype by instancetype. Raises: InputError where they are too many."""
     bundle = Bundle(items)
     kept = [entry.obj for kind in KEPT for entry in bundle.of_kind(kind)]
     names = [_names(bundle, settings, kind) for kind in (INSTANCETYPE, PREFERENCE)]
+    if len(names[0]) * len(names[1]) > MOST:
+        raise InputError(
+            f"{len(names[0]):,} instancetypes and {len(names[1]):,} preferences make more than {MOST:,} pairs; "
+            "give fewer files, or leave the catalogue out with --catalogue none"
+        )
     wanted = [(instancetype, preference) for instancetype in names[0] for preference in names[1]]
     found = demands_of(facts_of(Bundle([*kept, *(_vm(*pair) for pair in wanted)]), settings))
     return [

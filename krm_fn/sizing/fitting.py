@@ -6,15 +6,20 @@ k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import accumulate
+from operator import or_
+
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import ONE
+from krm_fn.sizing.nodes import UNSTATED
 from krm_fn.sizing.rows import REQUIRED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.sizing.demands import Demand
@@ -45,48 +50,131 @@ class Needs(Value):
 
 def needs_of(demand: Demand) -> Needs:
     """What one machine of a demand with pods needs."""
-    amounts: dict[str, int] = {"pods": ONE.nanos * len(demand.pods)}
+    amounts = {"memory": 0, "cpu": 0, "pods": ONE.nanos * len(demand.pods)}  # what nodes lack first comes first
     for pod in demand.pods:
         for name, amount in pod.requests.items():
             amounts[name] = amounts.get(name, 0) + amount.nanos
     return Needs(amounts={name: nanos for name, nanos in amounts.items() if nanos}, pod=demand.pods[0].pod)
 
 
-def obstacles(needs: Needs, shape: Shape) -> list[tuple[str, str]]:
-    """What keeps a machine from an empty node of the shape, each as a kind and a name; empty where it fits."""
-    return [*_labels(needs.pod, shape), *_taints(needs.pod, shape), *_amounts(needs, shape)]
+class Fits:
+    """Which of some shapes machines fit on. A set of shapes is an integer with a bit for each, so that thousands are few steps.
+
+    What is known of a label, a taint or a resource is noted once for all shapes.
+    """
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        self._every = (1 << len(shapes)) - 1
+        self._labels: dict[str, dict[str, int]] = {}
+        self._names: dict[str, dict[str, int]] = {"metadata.name": {}}
+        self._taints: dict[str, tuple[Object, int]] = {}
+        self._amounts: dict[str, tuple[list[int], list[int]]] = {}
+        self._nodes = self._with_types = 0
+        for number, shape in enumerate(shapes):
+            self._take(shape, 1 << number)
+        self._sort(shapes)
+
+    def _sort(self, shapes: Sequence[Shape]) -> None:
+        """Note the amounts of each resource, rising, and with each of them the shapes that have at least so much."""
+        stated: dict[str, list[tuple[int, int]]] = {}
+        for number, shape in enumerate(shapes):
+            for name, amount in shape.allocatable.items():
+                stated.setdefault(name, []).append((amount, 1 << number))
+        for name, pairs in stated.items():
+            pairs.sort(reverse=True)
+            enough = list(accumulate((bit for _, bit in pairs), or_))
+            self._amounts[name] = [amount for amount, _ in reversed(pairs)], enough[::-1]
+
+    def _take(self, shape: Shape, bit: int) -> None:
+        for found, given in ((self._labels, shape.labels), (self._names, {"metadata.name": shape.node})):
+            for key, value in given.items():
+                of_key = found.setdefault(key, {})
+                of_key[value] = of_key.get(value, 0) | bit
+        for taint in shape.taints:
+            if taint.get("effect") in BINDING:
+                key = repr(taint)
+                self._taints[key] = taint, self._taints.get(key, (taint, 0))[1] | bit
+        if shape.node:
+            self._nodes |= bit
+        if any(label.startswith(MACHINE_TYPE) for label in shape.labels):
+            self._with_types |= bit
+
+    def on(self, needs: Needs) -> int:
+        """The shapes that a machine fits on where they are empty."""
+        found = self._every
+        for _, shapes in self.obstacles(needs):
+            found &= ~shapes
+        return found
+
+    def obstacles(self, needs: Needs) -> list[tuple[tuple[str, str], int]]:
+        """What keeps a machine from shapes that are empty, each as a kind and a name, with these shapes."""
+        found = [*self._of_labels(needs.pod), *self._of_taints(needs.pod), *self._of_amounts(needs)]
+        return [(obstacle, shapes) for obstacle, shapes in found if shapes]
+
+    def _of_labels(self, pod: Object) -> Iterator[tuple[tuple[str, str], int]]:
+        for key, value in sorted(as_map(pod.get("nodeSelector")).items()):
+            fitting = self._labels.get(key, {}).get(value, 0) | self._assumed(key)
+            yield (LABEL, f"{key}={value}"), self._every & ~fitting
+        terms = get(pod.get("affinity"), REQUIRED)
+        if terms is not None:
+            fitting = 0
+            for term in as_list(terms):
+                fitting |= self._meeting(as_map(term))
+            yield (AFFINITY, ""), self._every & ~fitting
+
+    def _assumed(self, key: str) -> int:
+        """For a machine type: the shapes that a person wrote, without any machine type."""
+        return self._every & ~self._nodes & ~self._with_types if key.startswith(MACHINE_TYPE) else 0
+
+    def _meeting(self, term: Object) -> int:
+        """The shapes that meet all of a term. An empty term meets none."""
+        labels, fields = as_list(term.get("matchExpressions")), as_list(term.get("matchFields"))
+        found = self._every if labels or fields else 0
+        for requirements, known in ((labels, self._labels), (fields, self._names)):
+            for requirement in map(as_map, requirements):
+                found &= self._holding(requirement, known.get(text(requirement.get("key")), {}))
+        return found
+
+    def _holding(self, requirement: Object, known: dict[str, int]) -> int:
+        """The shapes for which a requirement holds; `known` are the values of its key."""
+        values = [text(value) for value in as_list(requirement.get("values"))]
+        operator = requirement.get("operator")
+        match operator:
+            case "In" | "NotIn":
+                found = _union(known.get(value, 0) for value in values)
+            case "Exists" | "DoesNotExist":
+                found = _union(known.values())
+            case "Gt" | "Lt":
+                sign = 1 if operator == "Gt" else -1
+                found = _union(shapes for value, shapes in known.items() if _compares(value, values, sign))
+            case _:
+                return 0
+        return self._every & ~found if operator in ("NotIn", "DoesNotExist") else found
+
+    def _of_taints(self, pod: Object) -> Iterator[tuple[tuple[str, str], int]]:
+        by_key: dict[str, list[Object]] = {}
+        for toleration in map(as_map, as_list(pod.get("tolerations"))):
+            by_key.setdefault(text(toleration.get("key")), []).append(toleration)
+        for taint, shapes in self._taints.values():
+            candidates = (*by_key.get("", ()), *by_key.get(text(taint.get("key")), ()))
+            if not any(_tolerates(each, taint) for each in candidates):
+                value = text(taint.get("value"))
+                yield (TAINT, f"{taint.get('key')}{'=' if value else ''}{value}:{taint['effect']}"), shapes
+
+    def _of_amounts(self, needs: Needs) -> Iterator[tuple[tuple[str, str], int]]:
+        for name in sorted(needs.amounts):
+            amounts, shapes = self._amounts.get(name, ([], []))
+            first = bisect_left(amounts, needs.amounts[name])
+            enough = shapes[first] if first < len(shapes) else 0
+            counting = self._every if name not in UNSTATED else self._nodes | (shapes[0] if shapes else 0)
+            yield (RESOURCE, name), counting & ~enough
 
 
-def _labels(pod: Object, shape: Shape) -> Iterator[tuple[str, str]]:
-    for key, value in sorted(as_map(pod.get("nodeSelector")).items()):
-        if shape.labels.get(key) != value and not _is_assumed(key, shape):
-            yield LABEL, f"{key}={value}"
-    terms = get(pod.get("affinity"), REQUIRED)
-    if terms is not None and not any(_meets(as_map(term), shape) for term in as_list(terms)):
-        yield AFFINITY, ""
-
-
-def _is_assumed(key: str, shape: Shape) -> bool:
-    """True for a machine type, where a person wrote the shape and no machine type in it."""
-    if shape.node or not key.startswith(MACHINE_TYPE):
-        return False
-    return not any(label.startswith(MACHINE_TYPE) for label in shape.labels)
-
-
-def _meets(term: Object, shape: Shape) -> bool:
-    """True for a node that meets all of a term. An empty term meets none."""
-    labels = [as_map(each) for each in as_list(term.get("matchExpressions"))]
-    fields = [as_map(each) for each in as_list(term.get("matchFields"))]
-    names = {"metadata.name": shape.node}
-    if not labels and not fields:
-        return False
-    return all(_holds(each, shape.labels) for each in labels) and all(_holds(each, names) for each in fields)
-
-
-def _holds(requirement: Object, labels: dict[str, str]) -> bool:
-    found = labels.get(text(requirement.get("key")))
-    judge = OPERATORS.get(text(requirement.get("operator")))
-    return judge is not None and judge(found, [text(value) for value in as_list(requirement.get("values"))])
+def _union(sets: Iterable[int]) -> int:
+    found = 0
+    for each in sets:
+        found |= each
+    return found
 
 
 def _as_number(value: str) -> int | None:
@@ -94,28 +182,10 @@ def _as_number(value: str) -> int | None:
     return int(sign + digits) if digits.isdecimal() and digits.isascii() and len(digits) < 20 else None
 
 
-def _compares(found: str | None, values: list[str], sign: int) -> bool:
+def _compares(found: str, values: list[str], sign: int) -> bool:
     """upstream: k8s.io/apimachinery/pkg/labels/selector.go:Matches"""
-    own, other = _as_number(found or ""), _as_number(values[0]) if len(values) == 1 else None
+    own, other = _as_number(found), _as_number(values[0]) if len(values) == 1 else None
     return own is not None and other is not None and sign * own > sign * other
-
-
-OPERATORS: dict[str, Callable[[str | None, list[str]], bool]] = {
-    "In": lambda found, values: found is not None and found in values,
-    "NotIn": lambda found, values: found is None or found not in values,
-    "Exists": lambda found, _: found is not None,
-    "DoesNotExist": lambda found, _: found is None,
-    "Gt": lambda found, values: _compares(found, values, 1),
-    "Lt": lambda found, values: _compares(found, values, -1),
-}
-
-
-def _taints(pod: Object, shape: Shape) -> Iterator[tuple[str, str]]:
-    tolerations = [as_map(each) for each in as_list(pod.get("tolerations"))]
-    for taint in shape.taints:
-        if taint.get("effect") in BINDING and not any(_tolerates(each, taint) for each in tolerations):
-            value = text(taint.get("value"))
-            yield TAINT, f"{taint.get('key')}{'=' if value else ''}{value}:{taint['effect']}"
 
 
 def _tolerates(toleration: Object, taint: Object) -> bool:
@@ -129,9 +199,3 @@ def _tolerates(toleration: Object, taint: Object) -> bool:
         case "Exists":
             return True
     return False
-
-
-def _amounts(needs: Needs, shape: Shape) -> Iterator[tuple[str, str]]:
-    for name in sorted(needs.amounts):
-        if shape.counts(name) and needs.amounts[name] > shape.allocatable.get(name, 0):
-            yield RESOURCE, name

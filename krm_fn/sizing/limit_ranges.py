@@ -6,8 +6,11 @@ pkg/apis/core/v1/defaults.go:SetDefaults_LimitRangeItem
 
 from __future__ import annotations
 
-from krm_fn.base.objects import name_of, text
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import name_of
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.findings.limits import Budget
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.pods.amounts import read
 from krm_fn.kubevirt.quantity import NANO
 
@@ -22,15 +25,29 @@ if TYPE_CHECKING:
 
     Defaults = tuple[Amounts, Amounts]  # requests, limits
 
+# Each bound may be wrong for each machine of its namespace: so often a run compares one with another.
+COMPARISONS, COMPARISONS_PER_OBJECT = 40_000, 30
 CONTAINER, POD, CLAIM = "Container", "Pod", "PersistentVolumeClaim"
 
 
 def by_namespace(bundle: Bundle) -> dict[str, list[Object]]:
-    """The LimitRanges of each namespace, by name."""
+    """The LimitRanges of each namespace, by name. Raises: InputError where VMs are to be compared with too many bounds."""
     found: dict[str, list[Object]] = {}
     for entry in bundle.ordered(bundle.of_kind("LimitRange", "")):
-        found.setdefault(text(get(entry.obj, ("metadata", "namespace"))) or "default", []).append(entry.obj)
+        found.setdefault(effective_namespace(entry.obj), []).append(entry.obj)
+    if found:
+        most = COMPARISONS + COMPARISONS_PER_OBJECT * len(bundle.entries)
+        budget = Budget(most, f"LimitRanges limit VMs more than {most:,} times; use fewer of them in a namespace")
+        bounds = {namespace: sum(map(_bounds, ranges)) for namespace, ranges in found.items()}
+        for _, kind in SERVED:
+            for entry in bundle.of_kind(kind):
+                budget.take(bounds.get(effective_namespace(entry.obj), 0))
     return found
+
+
+def _bounds(limit_range: Object) -> int:
+    items = map(as_map, as_list(get(limit_range, ("spec", "limits"))))
+    return sum(1 + sum(len(as_map(value)) for value in item.values()) for item in items)
 
 
 def _items(limit_range: Object, kind: str) -> list[Object]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.sizing.demands import identity
-from krm_fn.sizing.fitting import needs_of, obstacles
+from krm_fn.sizing.fitting import Fits, needs_of
 from krm_fn.sizing.rows import GIB_PER_CPU
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.sizing.fitting import Needs
     from krm_fn.sizing.nodes import Shape
@@ -54,8 +54,14 @@ class Run:
 
     def holds(self, amounts: dict[str, int]) -> int:
         """How many more machines of these needs one node can take."""
-        free, shape = self.free, self.shape
-        return min((free.get(name, 0) // need for name, need in amounts.items() if shape.counts(name)), default=0)
+        most = 0
+        for name, need in amounts.items():
+            if self.shape.counts(name):
+                room = self.free.get(name, 0) // need
+                if not room:
+                    return 0
+                most = min(most, room) if most else room
+        return most
 
     def filled(self, amounts: dict[str, int], number: int, nodes: int) -> Run:
         """So many of the nodes with so many more machines on each."""
@@ -64,37 +70,38 @@ class Run:
 
 
 class Group(Value):
-    """Machines that the scheduler does not distinguish, and the places of the shapes on which one fits."""
+    """Machines that the scheduler does not distinguish, and the set of shapes on which one fits."""
 
     needs: Needs
     members: tuple[Sized, ...]
-    shapes: frozenset[int]
+    shapes: int
 
     @property
     def order(self) -> tuple[int, int, str]:
         amounts = self.needs.amounts
         weight = amounts.get("cpu", 0) + amounts.get("memory", 0) // (GIB_PER_CPU << 30)
-        return len(self.shapes), -weight, self.needs.key
+        return self.shapes.bit_count(), -weight, self.needs.key
 
 
 def placed(sized: Iterable[Sized], shapes: Sequence[Shape]) -> Placement:
     """The placement of all machines that have a pod."""
     misfits: list[Misfit] = []
     groups: list[Group] = []
+    fits = Fits(shapes)
     for needs, members in _alike(sized):
-        found = [obstacles(needs, shape) for shape in shapes]
-        fitting = frozenset(place for place, why in enumerate(found) if not why)
+        fitting = fits.on(needs)
         if fitting:
             groups.append(Group(needs=needs, members=tuple(members), shapes=fitting))
         else:
-            misfits += [Misfit(sized=each, needs=needs, why=_frequent(found)) for each in members]
-    runs = [[Run(shape, shape.count, shape.allocatable)] for shape in shapes]
+            why = _frequent(fits.obstacles(needs))
+            misfits += [Misfit(sized=each, needs=needs, why=why) for each in members]
+    nodes = Nodes(shapes)
     lacking: list[tuple[Sized, int]] = []
     for group in sorted(groups, key=lambda group: group.order):
-        lacking += _without_room(group, _place(group, runs))
+        lacking += _without_room(group, nodes.place(group))
     in_order = sorted(misfits, key=lambda each: _key(each.sized))
     return Placement(
-        uses=tuple(_uses(runs)),
+        uses=tuple(_uses(nodes.runs)),
         misfits=tuple(in_order),
         without_room=tuple(sorted(lacking, key=lambda each: _key(each[0]))),
     )
@@ -113,25 +120,48 @@ def _alike(sized: Iterable[Sized]) -> list[tuple[Needs, list[Sized]]]:
     return list(found.values())
 
 
-def _frequent(found: Iterable[list[tuple[str, str]]]) -> tuple[tuple[tuple[str, str], int], ...]:
-    counts: dict[tuple[str, str], int] = {}
-    for why in found:
-        for obstacle in why:
-            counts[obstacle] = counts.get(obstacle, 0) + 1
-    return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+def _frequent(found: Iterable[tuple[tuple[str, str], int]]) -> tuple[tuple[tuple[str, str], int], ...]:
+    counts = [(obstacle, shapes.bit_count()) for obstacle, shapes in found]
+    return tuple(sorted(counts, key=lambda each: (-each[1], each[0])))
 
 
-def _place(group: Group, runs: list[list[Run]]) -> int:
-    """Place as many machines as there is room for, on nodes in use first. Returns how many are left."""
-    left = sum(each.demand.copies for each in group.members)
-    for fresh in (False, True):
-        for place in sorted(group.shapes):
-            after: list[Run] = []
-            for run in runs[place]:
-                made, left = _fill(run, group.needs.amounts, left) if (run.machines == 0) == fresh else ([run], left)
-                after += made
-            runs[place] = after
-    return left
+class Nodes:
+    """The nodes of all shapes, with the machines that were placed on them."""
+
+    def __init__(self, shapes: Sequence[Shape]) -> None:
+        self.runs = [[Run(shape, shape.count, shape.allocatable)] for shape in shapes]
+        self._used = 0  # the shapes of which a node has machines
+        self._fresh = (1 << len(shapes)) - 1  # those of which a node has none
+
+    def place(self, group: Group) -> int:
+        """Place as many machines as there is room for, on nodes in use first. Returns how many are left."""
+        left = sum(each.demand.copies for each in group.members)
+        for fresh in (False, True):
+            for place in _places(group.shapes & (self._fresh if fresh else self._used)):
+                if not left:
+                    return 0
+                left = self._place(place, group.needs.amounts, left, fresh=fresh)
+        return left
+
+    def _place(self, place: int, amounts: dict[str, int], left: int, *, fresh: bool) -> int:
+        after: list[Run] = []
+        for run in self.runs[place]:
+            made, left = _fill(run, amounts, left) if (run.machines == 0) == fresh else ([run], left)
+            after += made
+        self.runs[place] = after
+        if fresh:
+            bit = 1 << place
+            self._used |= bit if any(run.machines for run in after) else 0
+            self._fresh &= ~0 if any(not run.machines for run in after) else ~bit
+        return left
+
+
+def _places(shapes: int) -> Iterator[int]:
+    """The numbers of the shapes of a set, rising."""
+    while shapes:
+        lowest = shapes & -shapes
+        yield lowest.bit_length() - 1
+        shapes ^= lowest
 
 
 def _fill(run: Run, amounts: dict[str, int], left: int) -> tuple[list[Run], int]:

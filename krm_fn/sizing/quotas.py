@@ -9,7 +9,8 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import annotations_of, kind_of, name_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.amounts import ONE, ZERO, add_to, minus, plus, read, written
+from krm_fn.findings.limits import Budget
+from krm_fn.kubevirt.pods.amounts import ONE, ZERO, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
 from krm_fn.sizing import calculators, scopes, storage, usage
@@ -17,7 +18,7 @@ from krm_fn.sizing.demands import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.quantity import Quantity
     from krm_fn.sizing.demands import Demand
     from krm_fn.sizing.pods import AdmittedPod
+    from krm_fn.sizing.scopes import Scope
 
 NATIVE, AWARE, AWARE_CLUSTER = "ResourceQuota", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota"
 AAQ_GROUP = "aaq.kubevirt.io"
@@ -34,6 +36,8 @@ STATED = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "lim
 MIGRATING = ("LiveMigrate", "LiveMigrateIfPossible")
 VMS, INSTANCES = "count/virtualmachines.kubevirt.io", "count/virtualmachineinstances.kubevirt.io"
 VOLUMES = "count/datavolumes.cdi.kubevirt.io"
+# Each quota may stop each machine of its namespaces: so often a run compares one with another.
+COMPARISONS, COMPARISONS_PER_OBJECT = 40_000, 10
 
 
 class Quota(Value):
@@ -42,7 +46,7 @@ class Quota(Value):
     entry: Entry
     hard: Amounts
     namespaces: frozenset[str]
-    scopes: tuple[Object, ...] = ()
+    scopes: tuple[Scope, ...] = ()
     calculator: str = ""
 
     @property
@@ -122,31 +126,96 @@ def _quota(entry: Entry, spec: Object, namespaces: frozenset[str], calculator: s
         entry=entry,
         hard=read(spec.get("hard")),
         namespaces=namespaces,
-        scopes=tuple(scopes.scopes_of(spec)),
+        scopes=scopes.scopes_of(spec),
         calculator=calculator,
     )
 
 
-def use_of(quota: Quota, demands: Sequence[Demand], claims: Sequence[tuple[str, Object]]) -> QuotaUse:
-    """The use of a quota; `claims` are those of the bundle, by namespace."""
-    inside = in_order(demand for demand in demands if demand.namespace in quota.namespaces)
-    needs = [(demand, need(quota, demand)) for demand in inside]
-    used: Amounts = {name: ZERO for name in quota.hard if is_counted(name)}
-    for demand, one in needs:
-        add_to(used, _within(one, used), demand.copies)
-    if not quota.scopes:
-        add_to(used, _within(usage.of_claims(each for namespace, each in claims if namespace in quota.namespaces), used))
-    return QuotaUse(
-        quota=quota,
-        used=used,
-        stopped=tuple(_stopped(quota, needs)),
-        migrations=tuple(demand for demand in inside if _is_blocked(quota, demand, used)),
-        counts=tuple(_counts(quota, inside)) if quota.is_aware else (),
-    )
+class Need(Value):
+    """What one machine counts for, what a second one does while it migrates, and why quotas of a resource stop it."""
+
+    amounts: Amounts
+    second: Amounts
+    unstated: tuple[tuple[str, str], ...]
 
 
-def _within(amounts: Amounts, names: Iterable[str]) -> Amounts:
-    return {name: amounts[name] for name in names if name in amounts}
+class Counted:
+    """The machines and the claims of a bundle, for the use of its quotas. What several quotas count alike is counted once."""
+
+    def __init__(self, demands: Iterable[Demand], claims: Iterable[tuple[str, Object]]) -> None:
+        self._demands: dict[str, list[tuple[int, Demand]]] = {}
+        self._claims: dict[str, list[Object]] = {}
+        self._needs: dict[tuple[object, ...], Need] = {}
+        self._sums: dict[tuple[object, ...], Amounts] = {}
+        ordered = in_order(demands)
+        for number, demand in enumerate(ordered):
+            self._demands.setdefault(demand.namespace, []).append((number, demand))
+        for namespace, claim in claims:
+            self._claims.setdefault(namespace, []).append(claim)
+        most = COMPARISONS + COMPARISONS_PER_OBJECT * len(ordered)
+        self._budget = Budget(most, f"quotas count VMs more than {most:,} times; use fewer quotas in a namespace")
+
+    def use_of(self, quota: Quota) -> QuotaUse:
+        """The use of a quota. Raises: InputError where quotas count the machines too often."""
+        inside = [each for namespace in sorted(quota.namespaces) for each in self._demands.get(namespace, ())]
+        self._budget.take(len(inside) + len(quota.namespaces))
+        needs = [(demand, self._need(quota, number, demand)) for number, demand in inside]
+        total = self._total(quota, needs)
+        used: Amounts = {name: total.get(name, ZERO) for name in quota.hard if is_counted(name)}
+        if not quota.scopes:
+            add_to(used, _within(self._claimed(quota.namespaces), used))
+        return QuotaUse(
+            quota=quota,
+            used=used,
+            stopped=tuple(_stopped(quota, needs)),
+            migrations=tuple(demand for demand, need in needs if _is_blocked(quota, demand, need.second, used)),
+            counts=tuple(self._counts(quota, [demand for demand, _ in needs])) if quota.is_aware else (),
+        )
+
+    def _need(self, quota: Quota, number: int, demand: Demand) -> Need:
+        pods = _counted_pods(quota, demand)
+        key = number, tuple(pods), bool(quota.scopes), quota.calculator
+        if key not in self._needs:
+            self._needs[key] = Need(
+                amounts=_amounts(quota, demand, pods),
+                second=_second(quota, pods),
+                unstated=() if quota.is_aware else tuple(_unstated(pods.values())),
+            )
+        return self._needs[key]
+
+    def _total(self, quota: Quota, needs: Iterable[tuple[Demand, Need]]) -> Amounts:
+        key = quota.namespaces, quota.scopes, quota.calculator
+        if key not in self._sums:
+            self._sums[key] = {}
+            for demand, need in needs:
+                add_to(self._sums[key], need.amounts, demand.copies)
+        return self._sums[key]
+
+    def _claimed(self, namespaces: frozenset[str]) -> Amounts:
+        if (namespaces,) not in self._sums:
+            claims = (claim for namespace in namespaces for claim in self._claims.get(namespace, ()))
+            self._sums[namespaces,] = usage.of_claims(claims)
+        return self._sums[namespaces,]
+
+    def _counts(self, quota: Quota, demands: Sequence[Demand]) -> Iterator[tuple[str, Amounts]]:
+        """What the machines count for with each calculator, whatever the quota limits."""
+        for calculator in calculators.CALCULATORS:
+            key = quota.namespaces, quota.scopes, calculator, "pods"
+            if key not in self._sums:
+                self._sums[key] = {}
+                for demand in demands:
+                    for amounts in _of_pods(demand, _counted_pods(quota, demand), calculator):
+                        add_to(self._sums[key], amounts, demand.copies)
+            yield calculator, self._sums[key]
+
+
+def _counted_pods(quota: Quota, demand: Demand) -> dict[int, AdmittedPod]:
+    """The pods of a machine that the quota counts, by their numbers; 0 is the launcher pod."""
+    return {number: pod for number, pod in enumerate(demand.pods) if scopes.counts(quota.scopes, pod)}
+
+
+def _within(amounts: Amounts, names: Container[str]) -> Amounts:
+    return {name: amount for name, amount in amounts.items() if name in names}
 
 
 def is_counted(name: str) -> bool:
@@ -156,10 +225,10 @@ def is_counted(name: str) -> bool:
     return name in (*known, *usage.NATIVE) or name.startswith(prefixes) or name.endswith("/vmi") or usage.OF_CLASS in name
 
 
-def need(quota: Quota, demand: Demand, calculator: str | None = None) -> Amounts:
+def _amounts(quota: Quota, demand: Demand, pods: dict[int, AdmittedPod]) -> Amounts:
     """What one machine counts for: its pods, the claims that it creates, its objects."""
     found: Amounts = {}
-    for amounts in _of_pods(quota, demand, quota.calculator if calculator is None else calculator):
+    for amounts in _of_pods(demand, pods, quota.calculator):
         add_to(found, amounts)
     if not quota.scopes:
         created = [claim for claim in demand.record.get("storage", ()) if storage.is_created(claim)]
@@ -168,12 +237,11 @@ def need(quota: Quota, demand: Demand, calculator: str | None = None) -> Amounts
     return found
 
 
-def _of_pods(quota: Quota, demand: Demand, calculator: str) -> Iterator[Amounts]:
+def _of_pods(demand: Demand, pods: dict[int, AdmittedPod], calculator: str) -> Iterator[Amounts]:
     """What each pod counts for; only launcher pods are counted by calculators."""
-    for number, pod in enumerate(demand.pods):
-        if scopes.counts(list(quota.scopes), pod):
-            own = calculators.CALCULATORS[calculator](pod, demand.record) if calculator and not number else None
-            yield usage.of_pod(pod) if own is None else own
+    for number, pod in pods.items():
+        own = calculators.CALCULATORS[calculator](pod, demand.record) if calculator and not number else None
+        yield usage.of_pod(pod) if own is None else own
 
 
 def _objects(demand: Demand, volumes: int) -> Amounts:
@@ -183,51 +251,52 @@ def _objects(demand: Demand, volumes: int) -> Amounts:
     return {**found, VOLUMES: ONE.but(nanos=ONE.nanos * volumes)} if volumes else found
 
 
-def _stopped(quota: Quota, needs: Iterable[tuple[Demand, Amounts]]) -> Iterator[Stopped]:
+def _second(quota: Quota, pods: dict[int, AdmittedPod]) -> Amounts:
+    """What a second launcher pod, and a second pod for volumes, count for; some calculators hide the launcher pod."""
+    found: Amounts = {}
+    hidden = quota.is_aware and quota.calculator != calculators.UNAWARE
+    for number, pod in pods.items():
+        if number or not hidden:
+            add_to(found, usage.of_pod(pod))
+    return found
+
+
+def _unstated(pods: Iterable[AdmittedPod]) -> Iterator[tuple[str, str]]:
+    """What containers do not state, and must where a quota counts it. upstream: evaluator/core/pods.go:Constraints"""
+    for pod in pods:
+        stated = [(each["name"], usage.of_amounts(each["requests"], each["limits"])) for each in pod.all_containers]
+        for name in STATED:
+            lacking = [container for container, amounts in stated if name not in amounts]
+            if lacking:
+                verb = "states" if len(lacking) == 1 else "state"
+                yield name, f"{' and '.join(lacking)} {verb} no {name}, which the quota demands"
+
+
+def _stopped(quota: Quota, needs: Iterable[tuple[Demand, Need]]) -> Iterator[Stopped]:
     """The machines that the quota stops whatever the others do."""
-    for demand, one in needs:
-        over = [
-            f"it needs {one[name]} of {name}, more than the quota has in all ({hard})"
-            for name, hard in quota.hard.items()
-            if name in one and one[name].nanos > hard.nanos
-        ]
-        unstated = [] if quota.is_aware else [why for pod in demand.pods for why in _unstated(quota, pod)]
+    hard = quota.hard
+    order = {name: number for number, name in enumerate(hard)}
+    for demand, need in needs:
+        amounts = need.amounts
+        over = [name for name, amount in amounts.items() if name in hard and amount.nanos > hard[name].nanos]
+        unstated = [why for name, why in need.unstated if name in hard]
         if over or unstated:
+            in_all = "more than the quota has in all"
+            over = [
+                f"it needs {amounts[name]} of {name}, {in_all} ({hard[name]})" for name in sorted(over, key=order.__getitem__)
+            ]
             yield Stopped(demand=demand, why=(*over, *unstated))
 
 
-def _unstated(quota: Quota, pod: AdmittedPod) -> Iterator[str]:
-    """What containers do not state, and must, since the quota counts it. upstream: evaluator/core/pods.go:Constraints"""
-    if not scopes.counts(list(quota.scopes), pod):
-        return
-    for name in (name for name in STATED if name in quota.hard):
-        stated = [(each["name"], usage.of_amounts(each["requests"], each["limits"])) for each in pod.all_containers]
-        lacking = [container for container, amounts in stated if name not in amounts]
-        if lacking:
-            yield f"{' and '.join(lacking)} state{'s' if len(lacking) == 1 else ''} no {name}, which the quota demands"
-
-
-def _is_blocked(quota: Quota, demand: Demand, used: Amounts) -> bool:
+def _is_blocked(quota: Quota, demand: Demand, second: Amounts, used: Amounts) -> bool:
     """True where a second launcher pod, and a second pod for volumes, find no room beside all that runs."""
     if demand.record.get("evictionStrategy") not in MIGRATING or not demand.copies:
         return False
-    second: Amounts = {}
-    hidden = quota.is_aware and quota.calculator != calculators.UNAWARE
-    for number, pod in enumerate(demand.pods):
-        if scopes.counts(list(quota.scopes), pod) and not (hidden and not number):
-            add_to(second, usage.of_pod(pod))
-    asked = {name: amount for name, amount in second.items() if name in used and amount.nanos}
-    return any(plus(used[name], amount).nanos > quota.hard[name].nanos for name, amount in asked.items())
-
-
-def _counts(quota: Quota, demands: Sequence[Demand]) -> Iterator[tuple[str, Amounts]]:
-    """What the machines count for with each calculator, whatever the quota limits."""
-    for calculator in calculators.CALCULATORS:
-        total: Amounts = {}
-        for demand in demands:
-            for amounts in _of_pods(quota, demand, calculator):
-                add_to(total, amounts, demand.copies)
-        yield calculator, total
+    return any(
+        used[name].nanos + amount.nanos > quota.hard[name].nanos
+        for name, amount in second.items()
+        if name in used and amount.nanos
+    )
 
 
 def place_of(quota: Quota) -> Object:
@@ -263,5 +332,6 @@ def of_bundle(bundle: Bundle, demands: Sequence[Demand]) -> list[QuotaUse]:
     """The use of each quota of the bundle."""
     named = (name_of(entry.obj) for entry in bundle.of_kind("Namespace", ""))
     claims = list(storage.of_bundle(bundle))
+    counted = Counted(demands, claims)
     namespaces = sorted({*named, *(demand.namespace for demand in demands), *(namespace for namespace, _ in claims)})
-    return [use_of(quota, demands, claims) for quota in quotas_of(bundle, namespaces)]
+    return [counted.use_of(quota) for quota in quotas_of(bundle, namespaces)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.totals import BEST_EFFORT
 
 TYPE_CHECKING = False
@@ -20,48 +21,62 @@ KINDS = ("podAffinity", "podAntiAffinity")
 REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def scopes_of(spec: Object) -> list[Object]:
-    """The scopes of a quota as requirements, all of which a pod must meet."""
-    plain = [{"scopeName": scope, "operator": "Exists"} for scope in as_list(spec.get("scopes"))]
-    return [*plain, *map(as_map, as_list(get(spec, ("scopeSelector", "matchExpressions"))))]
+class Scope(Value):
+    """A requirement of a quota that a pod must meet."""
+
+    name: str
+    operator: str = "Exists"
+    values: frozenset[str] = frozenset()
 
 
-def counts(scopes: list[Object], pod: AdmittedPod) -> bool:
+def scopes_of(spec: Object) -> tuple[Scope, ...]:
+    """The scopes of a quota, all of which a pod must meet."""
+    plain = [Scope(name=text(scope)) for scope in as_list(spec.get("scopes"))]
+    selected = map(as_map, as_list(get(spec, ("scopeSelector", "matchExpressions"))))
+    return tuple(dict.fromkeys((*plain, *map(_selected, selected))))
+
+
+def _selected(given: Object) -> Scope:
+    values = frozenset(value for value in as_list(given.get("values")) if isinstance(value, str))
+    return Scope(name=text(given.get("scopeName")), operator=text(given.get("operator")), values=values)
+
+
+def counts(scopes: tuple[Scope, ...], pod: AdmittedPod) -> bool:
     """True for a pod that a quota of these scopes counts."""
-    return all(SCOPES.get(text(scope.get("scopeName")), _never)(pod, scope) for scope in scopes)
+    return all(SCOPES.get(scope.name, _never)(pod, scope) for scope in scopes)
 
 
-def _never(_: AdmittedPod, __: Object) -> bool:
+def _never(_: AdmittedPod, __: Scope) -> bool:
     return False
 
 
-def _always(_: AdmittedPod, __: Object) -> bool:
+def _always(_: AdmittedPod, __: Scope) -> bool:
     return True
 
 
-def _best_effort(pod: AdmittedPod, _: Object) -> bool:
+def _best_effort(pod: AdmittedPod, _: Scope) -> bool:
     return pod.qos == BEST_EFFORT
 
 
-def _not_best_effort(pod: AdmittedPod, _: Object) -> bool:
+def _not_best_effort(pod: AdmittedPod, _: Scope) -> bool:
     return pod.qos != BEST_EFFORT
 
 
-def _of_priority(pod: AdmittedPod, scope: Object) -> bool:
-    name, values = text(pod.pod.get("priorityClassName")), as_list(scope.get("values"))
-    match scope.get("operator"):
+def _of_priority(pod: AdmittedPod, scope: Scope) -> bool:
+    name = text(pod.pod.get("priorityClassName"))
+    match scope.operator:
         case "Exists":
             return bool(name)
         case "DoesNotExist":
             return not name
         case "In":
-            return name in values and bool(name)
+            return name in scope.values and bool(name)
         case "NotIn":
-            return name not in values or not name
+            return name not in scope.values or not name
     return False
 
 
-def _crosses_namespaces(pod: AdmittedPod, _: Object) -> bool:
+def _crosses_namespaces(pod: AdmittedPod, _: Scope) -> bool:
     affinity = as_map(pod.pod.get("affinity"))
     for kind in KINDS:
         rules = as_map(affinity.get(kind))
@@ -72,7 +87,7 @@ def _crosses_namespaces(pod: AdmittedPod, _: Object) -> bool:
     return False
 
 
-SCOPES: dict[str, Callable[[AdmittedPod, Object], bool]] = {
+SCOPES: dict[str, Callable[[AdmittedPod, Scope], bool]] = {
     "Terminating": _never,
     "NotTerminating": _always,
     "BestEffort": _best_effort,

@@ -9,6 +9,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
+from krm_fn.findings.limits import MOST
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources.files import read_found
@@ -60,8 +61,10 @@ class Lost(Value):
         return self.found and isinstance(self.error, TemplateError)
 
 
-def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
+def salvage(data: bytes, file: str, most: int = MOST) -> tuple[bytes, tuple[Lost, ...]]:
     """The text with unreadable documents emptied, so that lines keep their numbers; and those documents.
+
+    After `most` of them, what follows is one unreadable document, if not all of it can be read.
 
     Documents are read in groups. After a readable group, the next group has twice its size. After an unreadable group, its
     first document is read alone. So the work grows only with the text, however many documents can be read.
@@ -75,6 +78,9 @@ def salvage(data: bytes, file: str) -> tuple[bytes, tuple[Lost, ...]]:
         error = _error(lines, group[0][0], group[-1][1], file)
         if error is None:
             at, size = at + len(group), 2 * size
+        elif len(lost) >= most:
+            lost.append(_emptied(lines, group[0][0], len(lines), _too_many(error, group[0][0], most)))
+            break
         elif len(group) > 1:
             size = 1
         else:
@@ -90,7 +96,7 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
     """
 
     def repair(data: bytes, file: str) -> bytes:
-        data, found = salvage(data, file)
+        data, found = salvage(data, file, max(MOST - len(lost), 1))
         lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
         return data
 
@@ -207,6 +213,12 @@ def _error(lines: list[bytes], start: int, end: int, file: str) -> InputError | 
         line = error.line + start if error.line else 0
         return type(error)(error.message, file=error.file, line=line, column=error.column)  # without its traceback
     return None
+
+
+def _too_many(error: InputError, start: int, most: int) -> InputError:
+    """The error about all that follows, for a file in which too much is wrong; whoever corrects it sees the others then."""
+    message = f"more than {most:,} documents can't be read; the file is not read from here on; correct those above first"
+    return type(error)(message, file=error.file, line=start + 1, column=1)
 
 
 def _emptied(lines: list[bytes], start: int, end: int, error: InputError) -> Lost:

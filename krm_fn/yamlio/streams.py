@@ -64,14 +64,14 @@ def _read(data: bytes, file: str) -> PlainStream:
         piece = Piece(start=start, end=end, line=line)
         try:
             text.add(piece, head)
-        except InputError:
-            raise _error_of(data, piece, file) from None
+        except InputError as error:
+            raise _error_of(data, piece, file, error) from None
         line += data.count(b"\n", start, end)
     return text
 
 
-def _error_of(data: bytes, piece: Piece, file: str) -> InputError:
-    """Why a document can't be read, at its place in the stream; the documents before it can be.
+def _error_of(data: bytes, piece: Piece, file: str, found: InputError) -> InputError:
+    """Why a document can't be read, at its place in the stream; the documents before it can be. `found` is why it alone can't.
 
     The mark of the next document is read too, because an unclosed value ends there. Raises: NotPlain if only libyaml can tell
     where the document begins and ends, or which error comes first: it looks ahead for characters that YAML does not allow.
@@ -84,6 +84,8 @@ def _error_of(data: bytes, piece: Piece, file: str) -> InputError:
     check_characters(data.decode())
     document = data[piece.start : piece.end] + (MARK + b"\n" if piece.end < len(data) else b"")
     try:
+        if piece.end == len(data) and found.line:
+            raise found
         read_alone(document.decode(), Memo())
     except InputError as error:
         line = error.line + piece.line - 1 if error.line else 0

@@ -135,6 +135,34 @@ def namespaces(n: int) -> Documents:
     return each(n, lambda i: vm("v", refers("none"), about=f"namespace: ns{i}\n"))
 
 
+def quota(name: str, metadata: str = "") -> str:
+    hard = "spec:\n  hard:\n    requests.cpu: 10m\n    limits.memory: 1Gi\n"
+    return thing("v1", "ResourceQuota", name, hard, metadata)
+
+
+def quotas(n: int) -> Documents:
+    """Quotas of one namespace, each of which stops all VMs."""
+    return [*each(n, lambda i: quota(f"q{i}")), *each(n, lambda i: vm(f"v{i}"))]
+
+
+def quotas_apart(n: int) -> Documents:
+    """A quota and a VM in each namespace."""
+    spaces = [f"namespace: ns{i}\n" for i in range(n)]
+    return [*each(n, lambda i: quota("q", spaces[i])), *each(n, lambda i: vm("v", about=spaces[i]))]
+
+
+def limit_ranges(n: int) -> Documents:
+    limits = "spec:\n  limits:\n  - type: Container\n    max:\n      cpu: 1m\n"
+    return [*each(n, lambda i: thing("v1", "LimitRange", f"l{i}", limits)), *each(n, lambda i: vm(f"v{i}"))]
+
+
+def types_and_preferences(n: int) -> Documents:
+    """Cluster-wide ones, for a matrix of all pairs."""
+    types = each(n, lambda i: size(f"t{i}").replace(f"kind: {TYPE}", "kind: VirtualMachineClusterInstancetype"))
+    preferences = each(n, lambda i: preference(f"p{i}").replace(PREFERENCE, "VirtualMachineClusterPreference"))
+    return [*types, *preferences]
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
     "vms": (
         lambda n: each(n, lambda i: vm(f"v{i}", BUILTIN)),
@@ -156,5 +184,9 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "missing-claims-of-one": (missing_claims_of_one, "check"),
     "long-names": (long_names, "function check"),
     "crds": (crds, "check"),
+    "quotas": (quotas, "check capacity"),
+    "quotas-apart": (quotas_apart, "check capacity"),
+    "limit-ranges": (limit_ranges, "check capacity"),
+    "types-and-preferences": (types_and_preferences, "matrix"),
     "namespaces": (namespaces, "function check"),
 }

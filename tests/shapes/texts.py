@@ -88,12 +88,28 @@ def long_numbers(n: int) -> Documents:
     return [vm("v", BUILTIN, domain=domain + f"firmware:\n  uuid: {digits}\n")]
 
 
+def unreadable_only(n: int) -> Documents:
+    return ["a: b\na: c\n"] * n
+
+
+def open_marks(n: int) -> Documents:
+    """Beginnings of placeholders without an end."""
+    return [vm("v", f"instancetype:\n  name: '{'{{ ' * n}'\n", about=f"labels:\n  a: '{'<% ' * n}'\n")]
+
+
+def one_line(n: int) -> Documents:
+    return [vm("v", BUILTIN) + "a: [" + "1," * n + "\n"]
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
     "flow": (flow, "check in-place migrate"),
     "nested-lists": (nested_lists, "function check in-place"),
     "blank-lines": (blank_lines, "function in-place"),
     "comments": (comments, "function in-place"),
     "unreadable": (unreadable, "check baseline"),
+    "unreadable-only": (unreadable_only, "check"),
+    "open-marks": (open_marks, "check"),
+    "one-line": (one_line, "check"),
     "anchors": (anchors, "function check in-place migrate"),
     "anchored-vms": (anchored_vms, "function check in-place"),
     "aliases-of-one": (aliases_of_one, "function check in-place"),

@@ -14,7 +14,7 @@ from krm_fn.kubevirt.quantity import NANO
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.sizing import nodes
-from krm_fn.sizing.fitting import Needs, needs_of, obstacles
+from krm_fn.sizing.fitting import Fits, Needs, needs_of
 from krm_fn.sizing.placement import placed
 from krm_fn.sizing.rows import Sized
 
@@ -65,7 +65,7 @@ def node(labels=None, taints=None, unschedulable=False, **allocatable):
 def why(obj, *given):
     (found,) = sized(obj)
     shapes = nodes.read({"kind": "List", "items": list(given)} if given[0].get("kind") else list(given))
-    return obstacles(needs_of(found.demand), shapes[0])
+    return [obstacle for obstacle, _ in Fits(shapes[:1]).obstacles(needs_of(found.demand))]
 
 
 MACHINE_TYPE = {"machine-type.node.kubevirt.io/q35": "true"}
@@ -152,7 +152,7 @@ def test_required_node_affinity(terms, fits) -> None:
 
 def test_an_empty_term_meets_no_node() -> None:
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}]}}}
-    assert obstacles(Needs(amounts={}, pod={"affinity": affinity}), nodes.read([node()])[0]) == [("affinity", "")]
+    assert Fits(nodes.read([node()])).obstacles(Needs(amounts={}, pod={"affinity": affinity})) == [(("affinity", ""), 1)]
 
 
 def use(placement):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import annotations_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
@@ -50,13 +51,15 @@ class Around(Value):
 
     def limits_quota(self, resource: str) -> bool:
         """True where a ResourceQuota of the namespace counts limits of this resource, whatever the amount is."""
-        key = f"limits.{resource}"
-        return any(key in as_map(get(quota, ("spec", "hard"))) for quota in self.objects("ResourceQuota"))
+        return f"limits.{resource}" in self.bundle.derived(_counted).get(self.namespace, ())
 
-    def objects(self, kind: str) -> list[Object]:
-        """The objects of a kind in the namespace."""
-        found = self.bundle.of_kind(kind)
-        return [entry.obj for entry in found if (get(entry.obj, ("metadata", "namespace")) or "default") == self.namespace]
+
+def _counted(bundle: Bundle) -> dict[str, set[str]]:
+    """What the ResourceQuotas of each namespace count."""
+    found: dict[str, set[str]] = {}
+    for entry in bundle.of_kind("ResourceQuota"):
+        found.setdefault(effective_namespace(entry.obj), set()).update(as_map(get(entry.obj, ("spec", "hard"))))
+    return found
 
 
 class Launch:
