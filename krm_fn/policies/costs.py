@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import AbortedError, Unknown
 from krm_fn.policies.named_formats import SIZES
 from krm_fn.policies.values import Opaque, Optional
@@ -49,6 +50,7 @@ def _part(value: Any, factor: float = TRAVERSAL) -> int:
 
 def _traversal(value: Any) -> int:
     """The cost of going through a value and all within it."""
+    WORK.spend(2)
     if isinstance(value, str):
         return int(len(value.encode()) * TRAVERSAL)
     if isinstance(value, bytes):

@@ -13,7 +13,6 @@ from krm_fn.policies.structures import NAMES
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked
 from krm_fn.policies.values import normalized
-from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ def value_of(text: str, obj: Object) -> Any:
 
     Raises: ValueError with the reason why there is none.
     """
-    WORK.begin()  # what policies took before counts for them alone
     names = {"object": NAMES["object"]}
     try:
         found = checked(parse(text), names, {})

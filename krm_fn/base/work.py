@@ -1,0 +1,85 @@
+"""How much work a run may still do for what users write in languages of their own: policies, schemas, regular expressions.
+
+Work is counted in units, never by a clock, so that the same input gives the same answer on every machine. A unit stands for
+up to a quarter of a microsecond, or for up to eight bytes that are made.
+"""
+
+from __future__ import annotations
+
+from _thread import _local
+
+# The units of a run: to begin with, and for each byte of what is judged.
+BASE, OF_BYTE = 8_000_000, 5
+TOO_MUCH = "it takes more than its share of the work of a run"
+
+
+class Unsupported(Exception):  # noqa: N818  it is no mistake of what is written
+    """What a user wrote can't be evaluated here exactly as it is meant. The text says why, `place` where it is."""
+
+    def __init__(self, why: str, place: str = "spec") -> None:
+        super().__init__(why)
+        self.place = place
+
+
+class SpentError(Unsupported):
+    """The work that is allowed is done."""
+
+    def __init__(self) -> None:
+        super().__init__(TOO_MUCH)
+
+
+class Work(_local):
+    """The units that are left in this thread.
+
+    Each policy has an account: half of all units belong to the accounts in equal parts, the other half to whoever needs more.
+    So one policy that takes very much does not keep the others from being evaluated.
+    """
+
+    def __init__(self) -> None:
+        self.begin(0)
+
+    def begin(self, size: int, accounts: int = 1, runs: int = 1) -> None:
+        """Begin to judge so many bytes with so many policies, in one of several runs that have the same base together."""
+        whole = BASE // runs + OF_BYTE * size
+        self._pool = self.left = whole // 2
+        self._each, self._account = self._pool // max(accounts, 1), None
+        self._own: dict[object, int] = {}
+
+    def use(self, account: object) -> None:
+        """What is spent from now on belongs to an account; None for what belongs to nobody."""
+        self._settle()
+        self._account = account
+        self.left = self._pool + self._own_of(account)
+
+    def spend(self, units: int) -> None:
+        """Raises: SpentError if not so many units are left."""
+        self.left -= units
+        if self.left < 0:
+            raise SpentError
+
+    def _own_of(self, account: object) -> int:
+        return 0 if account is None else self._own.get(account, self._each)
+
+    def _settle(self) -> None:
+        """An account's own units are spent first."""
+        if self._account is not None:
+            self._own[self._account] = max(min(self.left - self._pool, self._own_of(self._account)), 0)
+        self._pool = max(min(self._pool, self.left), 0)
+
+
+class Budget:
+    """Units of its own for something that takes part in no run, such as the expressions of a configuration."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, units: int) -> None:
+        self.left = units
+
+    def spend(self, units: int) -> None:
+        """Raises: SpentError if not so many units are left."""
+        self.left -= units
+        if self.left < 0:
+            raise SpentError
+
+
+WORK = Work()
