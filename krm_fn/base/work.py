@@ -40,9 +40,14 @@ class Work(_local):
 
     def begin(self, size: int, accounts: int = 1, runs: int = 1) -> None:
         """Begin to judge so many bytes with so many policies, in one of several runs that have the same base together."""
-        whole = BASE // runs + OF_BYTE * size
-        self._pool = self.left = whole // 2
-        self._each, self._account = self._pool // max(accounts, 1), None
+        shared = (BASE // runs + OF_BYTE * size) // 2
+        self.resume(shared)
+        self._each = shared // max(accounts, 1)
+
+    def resume(self, units: int) -> None:
+        """Go on with so many units, which belong to nobody."""
+        self._pool = self.left = units
+        self._each, self._account = 0, None
         self._own: dict[object, int] = {}
 
     def use(self, account: object) -> None:

@@ -117,8 +117,8 @@ def _validator(schema: Any) -> Any:
     try:
         from jsonschema import Draft202012Validator
         from jsonschema.exceptions import best_match
-        from referencing import Registry
         from jsonschema_specifications import REGISTRY
+        from referencing import Registry
     except ImportError:
         raise _StoppedError(NOT_INSTALLED) from None
     from krm_fn.pipeline.schema_keywords import formats, validator_class

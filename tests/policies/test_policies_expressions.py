@@ -248,13 +248,6 @@ def test_an_unsigned_number_stays_one() -> None:
     assert isinstance(value_of("2u + 3u"), UInt)
 
 
-def test_a_single_expression_has_steps_of_its_own():
-    WORK.begin(0)
-    with pytest.raises(Unsupported):
-        WORK.spend(1 << 40)
-    assert single.value_of("object.name.matches('^s.op$') && object.list == [3, 1, 2]", OBJECT) is True
-
-
 def test_half_of_a_surrogate_pair_is_the_replacement_character_in_an_object():
     found = normalized({"a\ud83d": ["x\ude00y", "\ud83d\ude00", "é"], "b": 1})
     assert found == {"a\ufffd": ["x\ufffdy", "\U0001f600", "é"], "b": 1}
