@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from _thread import _local
 
-# The units of a run: to begin with, and for each byte of what is judged.
-BASE, OF_BYTE = 8_000_000, 5
+# The units of a run: to begin with, and for each byte of what is judged. Where a run judges many bundles, each has a part of
+# the former, and no less than what a fleet's policies need for a few VMs.
+BASE, LEAST, OF_BYTE = 12_000_000, 150_000, 4
 TOO_MUCH = "it takes more than its share of the work of a run"
 
 
@@ -39,14 +40,14 @@ class Work(_local):
         self.begin(0)
 
     def begin(self, size: int, accounts: int = 1, runs: int = 1) -> None:
-        """Begin to judge so many bytes with so many policies, in one of several runs that have the same base together."""
-        shared = (BASE // runs + OF_BYTE * size) // 2
+        """Begin to judge so many bytes by so many policies, as one of several bundles of a run."""
+        shared = (max(BASE // runs, LEAST) + OF_BYTE * size) // 2
         self.resume(shared)
         self._each = shared // max(accounts, 1)
 
     def resume(self, units: int) -> None:
         """Go on with so many units, which belong to nobody."""
-        self._pool = self.left = units
+        self._given = self._pool = self.left = units
         self._each, self._account = 0, None
         self._own: dict[object, int] = {}
 
@@ -61,6 +62,12 @@ class Work(_local):
         self.left -= units
         if self.left < 0:
             raise SpentError
+
+    @property
+    def spent(self) -> int:
+        """The units that are spent since the run began."""
+        self.use(self._account)
+        return self._given - self._pool + sum(self._each - own for own in self._own.values())
 
     def _own_of(self, account: object) -> int:
         return 0 if account is None else self._own.get(account, self._each)

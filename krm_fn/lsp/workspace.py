@@ -253,6 +253,7 @@ class Workspace:
         kustomized = frozenset(folder for target in self._found.targets for folder in target.kustomizations)
         for group, files in files_by_settings(self._found, self._configs):
             self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
+        self._options = self._options.shared_by(len(self._units))
         problems = [*self._found.problems]
         if using is None and self.may_build and (missing := building.missing(self._found.targets)):
             problems.append(missing)

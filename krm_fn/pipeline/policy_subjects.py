@@ -158,8 +158,9 @@ def begin(facts: BundleFacts, runs: int = 1) -> None:
     """Begin to judge a bundle by policies: the work that is allowed grows with its size."""
     config, bundle = facts.config, facts.bundle
     policies = [*config.schema_policies, *config.policies, *bundle.of_kind("ValidatingAdmissionPolicy")]
-    size = sum(_size(each.obj) for each in (*bundle.entries, *config.policies)) + _size(config.schema_policies)
-    WORK.begin(size, len(policies), runs * facts.surroundings.runs)
+    runs *= facts.surroundings.runs
+    given = sum(_size(each.obj) for each in config.policies) + _size(config.schema_policies)
+    WORK.begin(sum(_size(each.obj) for each in bundle.entries) + given // runs, len(policies), runs)
 
 
 def _size(value: Any) -> int:

@@ -31,10 +31,10 @@ class Run:
 
     def charge(self, units: int) -> None:
         """Adds to the cost. Raises: AbortedError above the limit."""
-        WORK.spend(units)
         self.cost += units
         if self.cost > LIMIT:
             raise AbortedError("operation cancelled: actual cost limit exceeded")
+        WORK.spend(units)
 
 
 class Frame:

@@ -82,7 +82,8 @@ class Options(Value):
     `spool` is a file in which a target that is built waits to be judged again, "" where there is none. `listed`: every object
     that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
     `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces itself.
-    `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives.
+    `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives. `runs` is the number of units
+    that share the work of a run, as a power of two: so few other units change what is kept of one.
     """
 
     using: Builder | None = None
@@ -100,6 +101,11 @@ class Options(Value):
     proposing: bool = False
     unchanged: bool = False
     describing: Callable[[Material], Any] | None = None
+    runs: int = 1
+
+    def shared_by(self, units: int) -> Self:
+        """The same for a run of so many units."""
+        return self.but(runs=1 << max(units - 1, 0).bit_length())
 
 
 class UnitResult(Value):
@@ -163,7 +169,7 @@ def judge(unit: Unit, options: Options, offered: Offered | None = None) -> UnitR
         return unbuilt.but(fixing=Fixing(reads=unit.target.inputs)) if options.fixing and unit.target else unbuilt
     reach = sharing.reach(found.items, b"\n".join(source.data for source in found.sources)) if offered else None
     taken = sharing.taken_by(reach, offered) if offered and reach else None
-    surroundings = taken.surroundings(unit.settings.external) if taken else sharing.Taken().surroundings(unit.settings.external)
+    surroundings = (taken or sharing.Taken()).surroundings(unit.settings.external, options.runs)
     result = judge_sources(found, lost, unit.settings, options, surroundings, target=unit.target, before=unit.before)
     if unit.target and result.wants and options.spool and offered is None and not lost:
         spooled(found, options.spool)

@@ -59,7 +59,7 @@ def render_all(units: Sequence[Unit], options: Options, write: Write, *, jobs: i
     Raises: InputError.
     """
     with programs.scratch() as scratch:
-        work = partial(_rendered, options=options.but(spool=scratch), write=write)
+        work = partial(_rendered, options=options.shared_by(len(units)).but(spool=scratch), write=write)
         numbered = list(enumerate(units))
         found = list(watch("Rendering", _all(work, numbered, jobs, {}), len(units)))
         offered = offers_of(units, [each.result for each in found])
@@ -103,14 +103,14 @@ def render_unit(unit: Unit, options: Options, write: Write, offered: Offered | N
     if unit.target and options.spool and offered is None:
         judging.spooled(found, options.spool)
     taken = sharing.context(found.items, _text(found), offered) if offered else sharing.Taken()
-    outcome = rendered(found, unit, taken, ignores=options.ignores)
+    outcome = rendered(found, unit, taken, ignores=options.ignores, runs=options.runs)
     result = _result(unit, found, outcome, lost).but(notes=(*notes, *taken.notes))
     return RenderedUnit(result=result, written=write(found, outcome))
 
 
-def rendered(found: Sources, unit: Unit, taken: sharing.Taken, *, ignores: bool) -> Outcome:
+def rendered(found: Sources, unit: Unit, taken: sharing.Taken, *, ignores: bool, runs: int = 1) -> Outcome:
     """What comes of the objects of a unit, which takes some of others."""
-    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.external))
+    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.external, runs))
     outcome = stages.render(found.items, unit.settings.config, places=found.places, judging=how)
     return outcome.but(findings=results.ordered(_deciding(each, unit) for each in outcome.findings))
 

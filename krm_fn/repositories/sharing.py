@@ -114,13 +114,14 @@ class Taken(Value):
     ambiguous: tuple[Ambiguous, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def surroundings(self, external: tuple[External, ...] = ()) -> Surroundings:
+    def surroundings(self, external: tuple[External, ...] = (), runs: int = 1) -> Surroundings:
         """What the target is judged with."""
         return Surroundings(
             context=tuple(each.obj for each in self.offers),
             places=tuple((each.file, each.index) for each in self.offers),
             external=external,
             ambiguous=self.ambiguous,
+            runs=runs,
         )
 
 

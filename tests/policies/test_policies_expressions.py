@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from krm_fn.base.regex import matches, searching
 from krm_fn.base.work import WORK
-from krm_fn.policies import single
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported
 from krm_fn.policies.evaluation import planned
 from krm_fn.policies.literals import check_literals
