@@ -79,7 +79,7 @@ def _ways(pattern: str, length: int) -> int:
     chosen = len(CHOSEN.findall(pattern))
     if repeated + chosen > OF_UNIT:
         return MOST_WAYS + 1
-    return int((length + 1) ** repeated) * 2**chosen * (1 + len(pattern) // 4)
+    return int((length + 1) ** repeated * 2**chosen) * (1 + len(pattern) // 4)
 
 
 @lru_cache(maxsize=256)

@@ -48,7 +48,8 @@ class Work(_local):
     def resume(self, units: int) -> None:
         """Go on with so many units, which belong to nobody."""
         self._given = self._pool = self.left = units
-        self._each, self._account = 0, None
+        self._each = 0
+        self._account: object = None
         self._own: dict[object, int] = {}
 
     def use(self, account: object) -> None:

@@ -23,7 +23,7 @@ from krm_fn.base.regex_syntax import WrongPatternError, parsed
 from krm_fn.base.work import WORK, Unsupported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterator
     from typing import Any
 
     Check = Callable[[Any, Any, Any, Any], Any]  # of the validator, the value of the keyword, the instance, the schema
@@ -120,7 +120,7 @@ def _pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationErr
         yield ValidationError("pattern")
 
 
-def _pattern_properties(validator: Any, wanted: Mapping[str, Any], value: Any, _: Any) -> Iterator[ValidationError]:
+def _pattern_properties(validator: Any, wanted: dict[str, Any], value: Any, _: Any) -> Iterator[ValidationError]:
     for pattern, below in wanted.items():
         for key in value if isinstance(value, dict) else ():
             if _finds(pattern, str(key)):
@@ -152,7 +152,7 @@ def _unique(_: Any, wanted: Any, value: Any, __: Any) -> Iterator[ValidationErro
         yield ValidationError("uniqueItems")
 
 
-def _unevaluated(kind: type) -> Check:
+def _unevaluated(kind: type[dict[str, Any] | list[Any]]) -> Check:
     def check(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
         if isinstance(value, kind):
             known = _evaluated(validator, value, schema)

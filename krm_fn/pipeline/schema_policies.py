@@ -65,8 +65,8 @@ def verdicts(facts: BundleFacts, levels: Mapping[str, str]) -> Verdicts:
             found += _guarded(partial(_findings, policy, subjects, levels))
         except _StoppedError as error:
             place = f"schemaPolicies[{number}].schema"
-            why = {"why": str(error), "is_spent": error.is_spent}
-            unevaluated.append(Unevaluated(policy=f"policy {policy['name']}", place=place, **why))
+            name, why = f"policy {policy['name']}", str(error)
+            unevaluated.append(Unevaluated(policy=name, place=place, why=why, is_spent=error.is_spent))
     return Verdicts(findings=tuple(found), unevaluated=tuple(unevaluated))
 
 
@@ -117,7 +117,6 @@ def _validator(schema: Any) -> Any:
     try:
         from jsonschema import Draft202012Validator
         from jsonschema.exceptions import best_match
-        from jsonschema_specifications import REGISTRY
         from referencing import Registry
     except ImportError:
         raise _StoppedError(NOT_INSTALLED) from None
@@ -127,7 +126,7 @@ def _validator(schema: Any) -> Any:
     draft = schema.get("$schema", "") if isinstance(schema, dict) else ""
     if draft and draft != meta["$id"]:
         raise _StoppedError(f"its $schema is not {meta['$id']}; write it for this draft")
-    wrong = best_match(of(meta, registry=REGISTRY, format_checker=formats()).iter_errors(schema))
+    wrong = best_match(of(meta, format_checker=formats()).iter_errors(schema))
     if wrong:
         raise _StoppedError(f"it is no JSON Schema: {dotted(tuple(wrong.path)) or 'the schema'} is wrong")
     return of(_prepared(schema), registry=Registry())
