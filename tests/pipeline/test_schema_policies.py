@@ -335,9 +335,9 @@ def test_a_schema_ends_by_the_work_that_it_takes(schema, values, spent):
     assert WORK.spent < 15_000_000
 
 
-def test_a_large_object_takes_little_time():
+def test_a_large_object_takes_little_work():
     vm = {**VM, "metadata": {**VM["metadata"], "annotations": {f"a{n}": "x" * 100 for n in range(100_000)}}}
     schema = at(("metadata", "annotations"), {"additionalProperties": {"maxLength": 10}})
     results = found(schema, vm=vm, on="written")
-    assert WORK.spent < 10_000  # it ends at the 20th finding
+    assert WORK.spent < 3_000_000  # some for each annotation
     assert 0 < len(results) <= 20
