@@ -48,7 +48,7 @@ ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 CATEGORIES = frozenset("L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp".split())  # noqa: SIM905
 COUNT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
 FLAGS = re.compile(r"\(\?(?:P?<([A-Za-z0-9_]+)>|([imsU]*)(-[imsU]+)?([:)]))")
-# The letters beyond ASCII that are the same as one of ASCII if case does not matter.
+# Letters beyond ASCII that are the same as one of ASCII if case does not matter.
 FOLDED = {"\u017f": "s", "\u212a": "k"}
 
 
@@ -254,16 +254,13 @@ class _Parser:
             self.at += octal.end()
             return int(octal[0], 8)
         base16 = re.match(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,8})\})", rest)
+        base16 = base16 or (re.match(r"u([0-9A-Fa-f]{4})()", rest) if self.ecma else None)
         if base16:
             self.at += base16.end()
             number = int(base16[1] or base16[2], 16)
             if number > LARGEST:
                 raise _wrong()
             return number
-        base16 = re.match(r"u([0-9A-Fa-f]{4})", rest) if self.ecma else None
-        if base16:
-            self.at += base16.end()
-            return int(base16[1], 16)
         self.at += 1
         if rest[:1] in ESCAPES and rest:
             return ESCAPES[rest[0]]

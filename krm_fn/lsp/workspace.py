@@ -23,7 +23,7 @@ from krm_fn.repositories.material import material_of
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import is_offered, offers_of, used_by_others, without_used
 from krm_fn.repositories.settings import Settings, files_by_settings
-from krm_fn.repositories.sharing import Taken, taken_by
+from krm_fn.repositories.sharing import Taken, runs, taken_by
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
@@ -253,7 +253,7 @@ class Workspace:
         kustomized = frozenset(folder for target in self._found.targets for folder in target.kustomizations)
         for group, files in files_by_settings(self._found, self._configs):
             self._units.append(Unit(settings=group.but(config=checking(group.config)), files=files, kustomized=kustomized))
-        self._options = self._options.shared_by(len(self._units))
+        self._options = self._options.but(runs=runs(self._units))
         problems = [*self._found.problems]
         if using is None and self.may_build and (missing := building.missing(self._found.targets)):
             problems.append(missing)

@@ -83,7 +83,7 @@ class Options(Value):
     that was judged is wanted. `kept`: what a unit may take of others is wanted, for a cache. `fixing`: so is what can be fixed;
     `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces itself.
     `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives. `runs` is the number of units
-    that share the work of a run, as a power of two: so few other units change what is kept of one.
+    that share the work of a run, rounded up to a power of two.
     """
 
     using: Builder | None = None
@@ -102,10 +102,6 @@ class Options(Value):
     unchanged: bool = False
     describing: Callable[[Material], Any] | None = None
     runs: int = 1
-
-    def shared_by(self, units: int) -> Self:
-        """The same for a run of so many units."""
-        return self.but(runs=1 << max(units - 1, 0).bit_length())
 
 
 class UnitResult(Value):

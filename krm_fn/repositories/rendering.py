@@ -59,7 +59,7 @@ def render_all(units: Sequence[Unit], options: Options, write: Write, *, jobs: i
     Raises: InputError.
     """
     with programs.scratch() as scratch:
-        work = partial(_rendered, options=options.shared_by(len(units)).but(spool=scratch), write=write)
+        work = partial(_rendered, options=options.but(spool=scratch, runs=sharing.runs(units)), write=write)
         numbered = list(enumerate(units))
         found = list(watch("Rendering", _all(work, numbered, jobs, {}), len(units)))
         offered = offers_of(units, [each.result for each in found])

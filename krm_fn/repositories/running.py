@@ -53,7 +53,7 @@ def judge_all(
     Raises: what `judge` raises for the first unit that it raises for; InputError for a unit whose process dies.
     """
     with programs.scratch() as scratch, closing(cache) if cache else nullcontext():
-        run = _Run(units, options.shared_by(len(units)).but(spool=scratch), jobs, cache, workers)
+        run = _Run(units, options.but(spool=scratch, runs=sharing.runs(units)), jobs, cache, workers)
         found = list(watch("Judging", run.first(), len(units)))
         offered = offers_of(units, found)
         again = [number for number, unit in enumerate(units) if is_offered(found[number], offered.get(unit.settings.cluster))]

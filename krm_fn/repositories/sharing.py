@@ -107,6 +107,11 @@ def words(text: bytes) -> frozenset[str]:
     return frozenset(word.decode() for word in set(WORD.findall(text)))
 
 
+def runs(units: Sequence[object]) -> int:
+    """How many units share the work of a run, as a power of two: so what is kept of one stays valid beside few others."""
+    return 1 << max(len(units) - 1, 0).bit_length()
+
+
 class Taken(Value):
     """What a target takes of others. `notes` say so, a line each."""
 

@@ -29,7 +29,7 @@ class Unpatched(Value):
 
     `patch` and `operation` count from 0. `reason` is "test" (the value differs), "absent" (there is no such place), "invalid"
     (the operation does not fit the value there), "object" (what is left is no such object), "large" (the result would be too
-    large) or "slow" (an expression of the target takes too much work). `path` is the place in the rendered object, `op` the word.
+    large) or "slow" (an expression of the target takes too long). `path` is the place in the rendered object, `op` the word.
     """
 
     entry: Entry
