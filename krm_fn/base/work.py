@@ -11,6 +11,8 @@ from _thread import _local
 # The units of a run: to begin with, and for each byte of what is judged. Where a run judges many bundles, each has a part of
 # the former, and no less than what a fleet's policies need for a few VMs.
 BASE, LEAST, OF_BYTE = 12_000_000, 150_000, 4
+# Beyond this size a byte gives more: who judges very many VMs has many policies, and knows that it takes time.
+LARGE, OF_BYTE_BEYOND = 1_000_000, 16
 TOO_MUCH = "it takes more than its share of the work of a run"
 
 
@@ -41,7 +43,8 @@ class Work(_local):
 
     def begin(self, size: int, accounts: int = 1, runs: int = 1) -> None:
         """Begin to judge so many bytes by so many policies, as one of several bundles of a run."""
-        shared = (max(BASE // runs, LEAST) + OF_BYTE * size) // 2
+        beyond = max(size - LARGE, 0)
+        shared = (max(BASE // runs, LEAST) + OF_BYTE * (size - beyond) + OF_BYTE_BEYOND * beyond) // 2
         self.resume(shared)
         self._each = shared // max(accounts, 1)
 

@@ -376,10 +376,10 @@ def test_each_policy_has_its_part_of_the_work() -> None:
 
 def test_the_work_of_a_run_grows_with_its_size_and_is_shared_by_its_bundles() -> None:
     left = []
-    for size, runs in ((0, 1), (1_000_000, 1), (0, 4), (0, 1024)):
+    for size, runs in ((0, 1), (1_000_000, 1), (4_000_000, 1), (0, 4), (0, 1024)):
         WORK.begin(size, 1, runs)
         left.append(WORK.left)
-    assert left == [6_000_000, 8_000_000, 1_500_000, 75_000]
+    assert left == [6_000_000, 8_000_000, 32_000_000, 1_500_000, 75_000]
 
 
 @given(st.text(alphabet="ab.()[]{}?:'\"!&|=<>+-*/% 1u,", max_size=40))
