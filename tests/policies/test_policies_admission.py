@@ -370,7 +370,7 @@ def test_each_policy_has_its_part_of_the_work() -> None:
     for account in ("a", "b", "a"):
         WORK.use(account)
         with pytest.raises(Unsupported):
-            WORK.spend(7_000_000)
+            WORK.spend(8_000_000)
     WORK.use("c")
     WORK.spend(1_000_000)
 
