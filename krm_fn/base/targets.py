@@ -10,7 +10,9 @@ import re
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
 from krm_fn.base.patterns import Patterns
+from krm_fn.base.regex_syntax import WrongPatternError, parsed
 from krm_fn.base.value import Value
+from krm_fn.base.work import Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ _PART = re.compile(
 class Target(Value):
     """What a target selects: objects whose texts match all `patterns`, and whose labels and annotations meet `requirements`."""
 
-    patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    patterns: tuple[tuple[str, str], ...] = ()
     requirements: tuple[tuple[str, tuple[Requirement, ...]], ...] = ()
 
     def selects(self, obj: Object, matcher: Patterns) -> bool | None:
@@ -61,13 +63,17 @@ def target_of(given: dict[str, Any]) -> Target:
     )
 
 
-def _pattern(key: str, expression: str) -> re.Pattern[str]:
+def _pattern(key: str, expression: str) -> str:
     if len(expression) > LONGEST:
         raise ValueError(key, f"the expression is longer than {LONGEST} characters")
     try:
-        return re.compile(rf"^(?:{expression})\Z")
-    except (re.error, OverflowError, RecursionError) as error:
+        re.compile(expression)  # its errors say what is wrong
+        parsed(expression)
+    except (re.error, OverflowError, RecursionError, Unsupported) as error:
         raise ValueError(key, f"the regular expression is wrong: {error}") from None
+    except WrongPatternError:
+        raise ValueError(key, "the regular expression is wrong: kustomize does not know its syntax, which is RE2's") from None
+    return f"^(?:{expression})$"
 
 
 def _requirements(key: str, selector: str) -> Iterator[Requirement]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 POLICY = "ValidatingAdmissionPolicy"
 GROUP = "admissionregistration.k8s.io"
 STAGE = "policy"
+SIDES = 2  # of a change, which are judged with the work of one run
 REFUSED = "refusedByPolicy"
 UNEVALUATED = ("refused-policy", "policy-not-evaluated")
 
@@ -89,7 +90,10 @@ def _facts(analysis: Analysis) -> BundleFacts:
 def _verdicts(facts: BundleFacts, before: BundleFacts | None) -> tuple[dict[Key, dict[object, Finding]], dict[object, Finding]]:
     """The findings about each VM, and those about policies that are not evaluated."""
     from krm_fn.pipeline import admission_policies  # few bundles have some
+    from krm_fn.pipeline.policy_subjects import begin
+    from krm_fn.rules.facts.policies import together
 
+    begin(facts, runs=SIDES)
     found, unevaluated = admission_policies.verdicts(facts, facts.config.severity, before=before)
     of_vms: dict[Key, dict[object, Finding]] = {}
     for each in found:
@@ -97,7 +101,7 @@ def _verdicts(facts: BundleFacts, before: BundleFacts | None) -> tuple[dict[Key,
             obj = {"metadata": {"namespace": each.ref.namespace}}
             key = effective_namespace(obj), each.ref.name, each.ref.kind
             of_vms.setdefault(key, {})[each.rule, each.severity, each.tags, each.message] = each
-    judged = facts.but(unevaluated=unevaluated)
+    judged = facts.but(unevaluated=tuple(together(unevaluated)))
     failed = [each for rule in UNEVALUATED for each in judge_rule(declared(rule), judged, facts.config.severity)]
     return of_vms, {(each.rule, described(each)): each for each in failed if each.severity != "info"}
 

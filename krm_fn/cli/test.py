@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn.base.errors import InputError, UsageError
+from krm_fn.base.work import BASE, Budget
 from krm_fn.cli import build_flags, completion, options, output_files, progress
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.cases import case as cases
@@ -58,7 +59,11 @@ def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | 
         raise InputError(f"no case found in {', '.join(folders)}; expected folders with {cases.EXPECTED}")
     bar = progress.shown(quiet=False)
     how: Run = running.Run(
-        flags={**flags, "verbose": False, "follow_links": False}, config_file=config_file, checking=_checking, bar=bar
+        flags={**flags, "verbose": False, "follow_links": False},
+        config_file=config_file,
+        checking=_checking,
+        bar=bar,
+        budget=Budget(BASE),
     )
     if update:
         return _updated(found, folders, how)

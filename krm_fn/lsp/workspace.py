@@ -21,7 +21,7 @@ from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
 from krm_fn.repositories.material import material_of
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
-from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers
+from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
 from krm_fn.repositories.workspace import Asked
 from krm_fn.repositories.workspace import Workspace as Searched
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, with_unsaved
@@ -262,6 +262,7 @@ class Workspace:
         using = building.builder() if self.may_build else None
         self._options = self._options.but(using=using)
         self._units = [*(self._searched.targets if self.may_build else ()), *self._searched.files]
+        self._options = self._options.but(runs=runs(self._units))
 
     def _complete(self) -> None:
         """Judge what has changed, or takes something else of others in its cluster than before."""

@@ -269,6 +269,7 @@ class _Run:
         """The policies that were not evaluated."""
         for each in self._skipped.values():
             yield Unevaluated(
+                is_spent=each.is_spent,
                 policy=f"policy {name_of(each.policy)}",
                 place=each.place,
                 why=each.why,

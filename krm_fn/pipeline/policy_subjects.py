@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, metadata, name_of
 from krm_fn.base.paths import copy, get
 from krm_fn.base.value import Value
+from krm_fn.base.work import WORK
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
 from krm_fn.kubevirt.holders import TEMPLATE, holder_of
 from krm_fn.kubevirt.instance import complete
@@ -149,6 +152,23 @@ def _as_stored(instance: Object) -> Object:
     annotations = {key: each for key, each in annotations_of(instance).items() if key != LOCAL_CONFIG}
     rest = {key: each for key, each in metadata(instance).items() if key != "annotations"}
     return {**instance, "metadata": {**rest, **({"annotations": annotations} if annotations else {})}}
+
+
+def begin(facts: BundleFacts, runs: int = 1) -> None:
+    """Begin to judge a bundle by policies: the work that is allowed grows with its size."""
+    config, bundle = facts.config, facts.bundle
+    policies = [*config.schema_policies, *config.policies, *bundle.of_kind("ValidatingAdmissionPolicy")]
+    runs *= facts.surroundings.runs
+    given = sum(_size(each.obj) for each in config.policies) + _size(config.schema_policies)
+    WORK.begin(sum(_size(each.obj) for each in bundle.entries) + given // runs, len(policies), runs)
+
+
+def _size(value: Any) -> int:
+    """About the number of bytes of a value; 0 for one that is no JSON or too deep."""
+    try:
+        return len(json.dumps(value, ensure_ascii=False, skipkeys=True, default=str))
+    except (RecursionError, ValueError):
+        return 0
 
 
 def rendered_facts(facts: BundleFacts, started: BundleFacts | None = None, wanted: Wanted = every) -> BundleFacts:

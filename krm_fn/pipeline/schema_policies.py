@@ -1,18 +1,19 @@
 """Policies in JSON Schema (draft 2020-12), evaluated on objects as they are written or rendered; loaded only if there are some.
 
-A schema comes from a config that a stranger may have written. It gets no network and no file, and its time is limited: what
+A schema comes from a config that a stranger may have written. It gets no network and no file, and its work is limited: what
 can't be evaluated is one finding of `policy-not-evaluated`, and never a verdict.
 """
 
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import partial
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, labels_of
 from krm_fn.base.paths import dotted, number_of_values
-from krm_fn.base.patterns import limited_time
 from krm_fn.base.value import Value
+from krm_fn.base.work import TOO_MUCH, WORK, SpentError, Unsupported
 from krm_fn.config.schema_policies import POD
 from krm_fn.pipeline.policy_subjects import Subjects
 from krm_fn.rules.facts.policies import Unevaluated
@@ -20,27 +21,23 @@ from krm_fn.rules.registry import Hit, finding_of, policy_rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.policy_subjects import Subject
     from krm_fn.rules.facts.bundles import BundleFacts
 
-SECONDS = 1.0  # that a policy may take for one object
 MOST_WORDS = 20  # of an enum that a message names
 MOST_ERRORS = 20  # of a policy in one object
 NOT_INSTALLED = (
     "the package jsonschema is missing, which the one file cannot carry; use `pip install .` in a clone, or the image"
 )
 
-
-# Values of a schema whose check is quick, and keywords that may take much more time than the schema and the object are large.
-SMALL = 10_000
-SLOW = frozenset(
-    ("pattern", "patternProperties", "$ref", "$dynamicRef", "uniqueItems", "unevaluatedProperties", "unevaluatedItems")
-)
-# The keywords that have a schema for each key.
+# Units of work: to ask whether a policy is for an object, and for a finding.
+OF_OBJECT, OF_FINDING = 20, 400
+# The keywords whose values are no schemas, and those that have a schema for each key.
+VALUES = ("const", "enum", "default", "examples")
 KEYED = ("properties", "patternProperties", "dependentSchemas", "$defs")
 
 
@@ -52,7 +49,11 @@ class Verdicts(Value):
 
 
 class _StoppedError(Exception):
-    """A policy can't be evaluated."""
+    """A policy can't be evaluated. `is_spent`: it takes too much work."""
+
+    def __init__(self, why: str, *, is_spent: bool = False) -> None:
+        super().__init__(why)
+        self.is_spent = is_spent
 
 
 def verdicts(facts: BundleFacts, levels: Mapping[str, str]) -> Verdicts:
@@ -61,21 +62,26 @@ def verdicts(facts: BundleFacts, levels: Mapping[str, str]) -> Verdicts:
     for number, policy in enumerate(facts.config.schema_policies):
         if levels.get(policy_rule(policy["name"]).id) == "off":
             continue
+        WORK.use(policy["name"])
         try:
-            found += _findings(policy, subjects, levels)
+            found += _guarded(partial(_findings, policy, subjects, levels))
         except _StoppedError as error:
             place = f"schemaPolicies[{number}].schema"
-            unevaluated.append(Unevaluated(policy=f"policy {policy['name']}", place=place, why=str(error)))
+            name, why = f"policy {policy['name']}", str(error)
+            unevaluated.append(Unevaluated(policy=name, place=place, why=why, is_spent=error.is_spent))
     return Verdicts(findings=tuple(found), unevaluated=tuple(unevaluated))
 
 
 def _findings(policy: dict[str, Any], subjects: Subjects, levels: Mapping[str, str]) -> list[Finding]:
     """Raises: _StoppedError."""
     validator, rule = _validator(policy["schema"]), policy_rule(policy["name"], policy["severity"])
-    found = []
+    found: list[Finding] = []
+    cost = OF_OBJECT * (1 + number_of_values(policy["select"]))
     for subject in subjects.on(policy["on"]):
+        WORK.spend(cost)
         if selects(policy["select"], subject, subjects):
             errors = _errors(validator, subject.value)
+            WORK.spend(OF_FINDING * len(errors))
             found += [finding_of(rule, _hit(policy, subject, error), subject.entry, levels) for error in errors]
     return found
 
@@ -112,73 +118,59 @@ def _validator(schema: Any) -> Any:
     """A validator for a schema that reads nothing from elsewhere. Raises: _StoppedError for what is no schema."""
     try:
         from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import SchemaError
+        from jsonschema.exceptions import best_match
         from referencing import Registry
     except ImportError:
         raise _StoppedError(NOT_INSTALLED) from None
+    from krm_fn.pipeline.schema_keywords import formats, validator_class
+
+    meta, of = Draft202012Validator.META_SCHEMA, validator_class()
     draft = schema.get("$schema", "") if isinstance(schema, dict) else ""
-    if draft and draft != Draft202012Validator.META_SCHEMA["$id"]:
-        raise _StoppedError(f"its $schema is not {Draft202012Validator.META_SCHEMA['$id']}; write it for this draft")
-    is_small = isinstance(schema, bool) or number_of_values(schema) <= SMALL
-    try:
-        _timed(lambda: Draft202012Validator.check_schema(schema), is_quick=is_small)
-    except SchemaError as error:
-        raise _StoppedError(f"it is no JSON Schema: {dotted(tuple(error.path)) or 'the schema'} is wrong") from None
-    return Draft202012Validator(_timed(lambda: _without_false(schema), is_quick=is_small), registry=Registry())
+    if draft and draft != meta["$id"]:
+        raise _StoppedError(f"its $schema is not {meta['$id']}; write it for this draft")
+    wrong = best_match(of(meta, format_checker=formats()).iter_errors(schema))
+    if wrong:
+        raise _StoppedError(f"it is no JSON Schema: {dotted(tuple(wrong.path)) or 'the schema'} is wrong")
+    return of(_prepared(schema), registry=Registry())
 
 
-def _without_false(schema: Any) -> Any:
-    """The schema with `not: {}` in place of `false` below keys: the library names no path for the latter."""
+def _prepared(schema: Any) -> Any:
+    """The schema with `not: {}` in place of `false` below keys: the library names no path for the latter. And with enums in
+    which values are found at once.
+    """
     if isinstance(schema, list):
-        return [_without_false(each) for each in schema]
+        return [_prepared(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    new = {
-        key: each if key in ("const", "enum", "default", "examples") else _without_false(each) for key, each in schema.items()
-    }
+    new = {key: each if key in VALUES or key in KEYED else _prepared(each) for key, each in schema.items()}
     for key in KEYED:
         if isinstance(new.get(key), dict):
-            new[key] = {name: {"not": {}} if below is False else below for name, below in new[key].items()}
+            new[key] = {name: {"not": {}} if below is False else _prepared(below) for name, below in new[key].items()}
+    if isinstance(new.get("enum"), list):
+        from krm_fn.pipeline.schema_keywords import Members
+
+        new["enum"] = Members(new["enum"])
     return new
 
 
 def _errors(validator: Any, value: Any) -> list[Any]:
-    """The first errors of a value. Raises: _StoppedError."""
-
-    def first() -> list[Any]:
-        return [error for error, _ in zip(validator.iter_errors(value), range(MOST_ERRORS), strict=False)]
-
-    is_quick = not any(key in SLOW for key in _keys(validator.schema))
-    return sorted(_timed(first, is_quick=is_quick), key=lambda error: [str(step) for step in error.absolute_path])
+    """The first errors of a value."""
+    found = [error for error, _ in zip(validator.iter_errors(value), range(MOST_ERRORS), strict=False)]
+    return sorted(found, key=lambda error: [str(step) for step in error.absolute_path])
 
 
-def _keys(schema: Any) -> Iterator[str]:
-    """All keys at any depth, keywords among them."""
-    waiting = [schema]
-    for each in waiting:
-        if isinstance(each, dict):
-            yield from each
-        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
-
-
-def _timed(work: Callable[[], Any], *, is_quick: bool) -> Any:
-    """What the call gives. Raises: _StoppedError if it takes too long, or if the schema can't be evaluated.
-
-    Quick work takes a time that grows with the schema and the object alone. Its time is not limited, so that it can be done in
-    a worker's thread, too.
-    """
-    import re
-
+def _guarded(work: Callable[[], list[Finding]]) -> list[Finding]:
+    """What the call gives. Raises: _StoppedError if the schema can't be evaluated."""
     from referencing.exceptions import Unresolvable
 
     try:
-        return work() if is_quick else limited_time(work, SECONDS)
-    except TimeoutError:
-        raise _StoppedError("it takes too long; write simpler patterns and fewer references") from None
+        return work()
+    except SpentError:
+        raise _StoppedError(TOO_MUCH, is_spent=True) from None
     except RecursionError:
         raise _StoppedError("it refers to itself without end, or an object is too deep") from None
-    except re.error as error:
-        raise _StoppedError(f"a regular expression in it is wrong: {error}") from None
+    except Unsupported as error:
+        raise _StoppedError(str(error)) from None
     except Unresolvable as error:
         raise _StoppedError(f"$ref {error.ref!r} is not in the schema; other files and addresses are not read") from None
 

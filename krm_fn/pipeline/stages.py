@@ -196,13 +196,16 @@ def _with_policies(
 ) -> tuple[BundleFacts, tuple[Finding, ...]]:
     """The facts with the policies that can't be evaluated, and the findings of the others."""
     from krm_fn.pipeline import schema_policies
+    from krm_fn.pipeline.policy_subjects import begin
+    from krm_fn.rules.facts.policies import together
 
+    begin(facts)
     found = schema_policies.verdicts(facts, severity)
     own, failed = _of_own_rules(facts, severity)
     if _has_admission_policies(facts):
         of_bundle, unevaluated = _of_admission_policies(facts, severity, judging)
         own, failed = [*own, *of_bundle], [*failed, *unevaluated]
-    return facts.but(unevaluated=(*found.unevaluated, *failed)), (*found.findings, *own)
+    return facts.but(unevaluated=tuple(together([*found.unevaluated, *failed]))), (*found.findings, *own)
 
 
 def _of_own_rules(facts: BundleFacts, severity: Mapping[str, str]) -> tuple[list[Finding], list[Unevaluated]]:

@@ -8,10 +8,10 @@ A policy goes through these modules, in this order:
 2. `evaluation` makes each node a step (`plans`): names with their fields (`attributes`), calls (`calls`), macros (`macros`).
    `compiled` does all this for a whole policy.
 3. `matching` and `parameters` decide which policies, bindings and parameters concern an object; `admission` leads through them.
-4. `judging` runs the steps (`running`), with the costs of the server (`costs`) and the bounds of this machine (`work`).
+4. `judging` runs the steps (`running`), with the costs of the server (`costs`) and the work that a run may do (`base.work`).
 
 `functions` has what the functions do: `arithmetic`, `texts`, `lists`, `times`, `formatting`, and Kubernetes' own in `amounts`,
-`addresses`, `urls` and `named_formats`. `patterns` and `automata` are the regular expressions of Go.
+`addresses`, `urls` and `named_formats`. Regular expressions are those of `base.regex`.
 
 What can't be evaluated exactly as the server does is never guessed: `Unsupported` stops the policy, and a finding names the
 expression and the reason. What only the cluster knows, such as who asks, is an `Unknown` value; the policy stops only if its

@@ -6,18 +6,19 @@ upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go,
 from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of
-from krm_fn.base.paths import as_map
+from krm_fn.base.paths import as_map, number_of_values
 from krm_fn.base.value import Value
+from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
-from krm_fn.policies.judging import Failure, Judgement, Note, namespace_object
+from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object
 from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of
 from krm_fn.policies.parameters import chosen, has_kind, scope_of
-from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.policies.matching import Resource
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 __all__ = ("BINDING", "GROUP", "POLICY", "Failure", "Policies", "Skipped")
 GROUP, POLICY, BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 
+OF_PAIR, OF_VALUE = 40, 4  # units of work: for two things that may concern one another, for a part of what decides that
+
 
 class Skipped(Value):
     """A policy that is not evaluated, with the place and the reason. `refused`: the API server would not store it.
 
-    `is_note`: it was evaluated, but the reason may make its verdicts void.
+    `is_note`: it was evaluated, but the reason may make its verdicts void. `is_spent`: it takes too much work.
     """
 
     policy: Object
@@ -37,30 +40,37 @@ class Skipped(Value):
     why: str
     refused: bool = False
     is_note: bool = False
+    is_spent: bool = False
 
 
 class Policies:
     """The policies and bindings of a bundle."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
-        WORK.begin()
         self._objects = objects
         own = [obj for obj in objects if group_of(obj) == GROUP]
         self._bound: dict[str, list[Object]] = {}
         for obj in own:
             if kind_of(obj) == BINDING:
                 self._bound.setdefault(str(as_map(obj.get("spec")).get("policyName")), []).append(obj)
-        self._found = [compiled(obj) for obj in own if kind_of(obj) == POLICY]
         self._policies = [obj for obj in own if kind_of(obj) == POLICY]
+        self._found = list(map(compiled, self._policies))
+        self._of_states: dict[str, list[Policy]] = {}
+        for found in self._found:
+            if isinstance(found, Policy):
+                self._of_states.setdefault(_state(found.obj), []).append(found)
         namespaces = {name_of(obj): obj for obj in objects if kind_of(obj) == "Namespace" and group_of(obj) == ""}
         self._cluster = Cluster(namespaces=namespaces)
+        self._sizes: dict[int, int] = {}
+        self._read: dict[int, Any] = {}
+        self._of_kinds: dict[str, tuple[list[Object], bool | None]] = {}
 
     def skipped(self) -> Iterator[Skipped]:
         """The policies that the API server refuses, and bound ones that can't be compiled here."""
         for obj, found in zip(self._policies, self._found, strict=True):
             for each in () if isinstance(found, Policy) else found:
                 if each.refused or self._of(obj):
-                    yield Skipped(policy=obj, place=each.place, why=each.why, refused=each.refused)
+                    yield Skipped(policy=obj, place=each.place, why=each.why, refused=each.refused, is_spent=each.is_spent)
 
     def states(self) -> list[str]:
         """The states of objects that policies are evaluated on."""
@@ -68,7 +78,7 @@ class Policies:
 
     def compiled(self, state: str) -> list[Policy]:
         """The policies that are evaluated on a state of objects."""
-        return [found for found in self._found if isinstance(found, Policy) and _state(found.obj) == state]
+        return self._of_states.get(state, [])
 
     def failures(
         self,
@@ -88,16 +98,21 @@ class Policies:
         resource = resource_of(obj)
         if resource is None:
             return
-        WORK.next_object()
         asked = Request(obj=obj, resource=resource, operation=operation, old=old_object)
-        values = value, old_object if old_value is None else old_value
-        for policy in self.compiled(state):
+        values = Normalized(value, old_object if old_value is None else old_value)
+        for policy in tuple(self.compiled(state)):
             yield from self._of_policy(policy, asked, values)
 
-    def _of_policy(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Iterator[Failure | Skipped]:
+    def _of_policy(self, policy: Policy, asked: Request, values: Normalized) -> Iterator[Failure | Skipped]:
         """What one policy says, and what of it is not evaluated or not certain."""
+        WORK.use(id(policy.obj))
         try:
+            WORK.spend(OF_PAIR)
             failures = list(self._judged(policy, asked, values))
+        except SpentError as error:
+            self.compiled(_state(policy.obj)).remove(policy)  # it is not asked about the other objects, either
+            yield Skipped(policy=policy.obj, place="", why=str(error), is_spent=True)
+            return
         except Unsupported as error:
             yield Skipped(policy=policy.obj, place=error.place, why=str(error))
             return
@@ -114,37 +129,65 @@ class Policies:
         """The bindings of a policy."""
         return self._bound.get(name_of(policy), [])
 
-    def _judged(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Iterator[Failure | Note]:
+    def _judged(self, policy: Policy, asked: Request, values: Normalized) -> Iterator[Failure | Note]:
         obj, resource = asked.obj, asked.resource
-        under = matched(as_map(policy.spec.get("matchConstraints")), asked, self._cluster)
+        under = self._matched(as_map(policy.spec.get("matchConstraints")), asked)
         if under is None:
             return
         namespace = namespace_of(obj) or "default"
         is_missing = resource.namespaced and self._cluster.whole and namespace not in self._cluster.namespaces
         held = self._cluster.namespaces.get(namespace) if resource.namespaced else None
         for binding in self._of(policy.obj):
+            WORK.spend(OF_PAIR)
             spec = as_map(binding.get("spec"))
             within = as_map(spec.get("matchResources"))
-            if within and matched(within, asked, self._cluster, without_rules=True) is None:
+            if within and self._matched(within, asked, without_rules=True) is None:
                 continue
             if is_missing:
                 raise Unsupported(f"the namespace {namespace} is not in the bundle")
-            judgement = Judgement(policy, binding, asked, values, under, namespace_object(held, namespace, resource))
+            judgement = Judgement(policy, binding, asked, values.known(), under, namespace_object(held, namespace, resource))
             for param in self._params(policy, spec, obj, resource):
-                yield from judgement.configuration(param) if isinstance(param, str) else judgement.failures(param)
+                if isinstance(param, str):
+                    yield from judgement.configuration(param)
+                else:
+                    yield from judgement.failures(param, param and self._as_read(param))
+
+    def _matched(self, given: Object, asked: Request, *, without_rules: bool = False) -> Resource | None:
+        """As `matched`; the work grows with what the constraints are made of."""
+        key = id(given)
+        if key not in self._sizes:
+            self._sizes[key] = number_of_values(given)
+        WORK.spend(self._sizes[key] * OF_VALUE)
+        return matched(given, asked, self._cluster, without_rules=without_rules)
 
     def _params(self, policy: Policy, spec: Object, obj: Object, resource: Resource) -> list[Object | str | None]:
         """The parameters of a binding: objects, None for none, and a text for what is wrong with them."""
         kind, ref = as_map(policy.spec.get("paramKind")), as_map(spec.get("paramRef"))
         if not kind:
             return [None]
-        of_kind = [each for each in self._objects if has_kind(each, kind)]
-        namespaced = scope_of(kind, of_kind, self._objects)
+        of_kind, namespaced = self._known_params(kind)
         if namespaced is None:
             if policy.ignores_failures and ref:
                 return []  # neither a kind that does not exist nor a parameter that is missing is a failure then
             raise Unsupported(f"the bundle has no {kind.get('kind')}, so its kind is not known")
+        WORK.spend(len(of_kind) * OF_VALUE)
         return chosen(ref, of_kind, obj, resource, namespaced=namespaced) if ref else [None]
+
+    def _as_read(self, param: Object) -> Any:
+        """A parameter as expressions see it. Raises: Unsupported."""
+        if id(param) not in self._read:
+            WORK.spend(number_of_values(param) * OF_VALUE)
+            self._read[id(param)] = as_read(param)
+        return self._read[id(param)]
+
+    def _known_params(self, kind: Object) -> tuple[list[Object], bool | None]:
+        """The objects of a kind of parameters, and whether these are in namespaces."""
+        key = repr(kind)
+        if key not in self._of_kinds:
+            of_kind = [each for each in self._objects if has_kind(each, kind)]
+            WORK.spend(len(self._objects) * OF_VALUE)
+            self._of_kinds[key] = of_kind, scope_of(kind, of_kind, self._objects)
+        return self._of_kinds[key]
 
 
 def _state(policy: Object) -> str:

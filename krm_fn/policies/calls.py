@@ -5,11 +5,13 @@ upstream: github.com/google/cel-go/interpreter/interpretable.go, common/decls/de
 
 from __future__ import annotations
 
+from krm_fn.base.work import WORK
 from krm_fn.policies.attributes import BAD
 from krm_fn.policies.costs import cost_of
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unsupported, no_overload
 from krm_fn.policies.functions import RUN
 from krm_fn.policies.signatures import SIGNATURES
+from krm_fn.policies.texts import LONGEST
 from krm_fn.policies.values import NO_ORDER, Optional, Unordered, type_name
 
 TYPE_CHECKING = False
@@ -29,7 +31,6 @@ BY_VALUE |= {"sort", "@sortByAssociatedKeys"}
 KEEPING = frozenset(("+", "distinct", "flatten", "unwrapOpt", "optional.unwrap", "reverse"))
 ORDERLESS = frozenset(("in", "size", "type", "dyn", "sort", "sum", "min", "max", "optional.of", "optional.ofNonZeroValue"))
 ORDERLESS |= {"==", "!=", "sets.contains", "sets.equivalent", "sets.intersects"}  # the first two look themselves
-LONGEST = 1_000_000  # characters of a text, elements of a list
 
 
 def call_step(name: str, overloads: tuple[Overload, ...], steps: Sequence[Step]) -> Step:
@@ -60,8 +61,10 @@ def called(run: Callable[..., Any], values: Sequence[Any]) -> Any:
         return error
     except (TypeError, AttributeError, ValueError, KeyError, IndexError, OverflowError):
         raise Unsupported("a function with these values") from None
-    if isinstance(found, str | list | bytes) and len(found) > LONGEST:
-        raise Unsupported("it makes a very long text or list")
+    if isinstance(found, str | list | bytes):
+        if len(found) > LONGEST:
+            raise Unsupported("it makes a very long text or list")
+        WORK.spend(len(found) if isinstance(found, list) else len(found) // 8)
     return found
 
 

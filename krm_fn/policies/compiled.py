@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
+from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.evaluation import planned
 from krm_fn.policies.literals import check_literals
@@ -58,14 +59,18 @@ class Reason(Value):
     place: str
     why: str
     refused: bool
+    is_spent: bool = False
 
 
 def compiled(obj: Object) -> Policy | Sequence[Reason]:
     """A policy, or why there is none: all that the API server refuses, or the first part that can't be compiled here."""
+    WORK.use(id(obj))
     compiler = _Compiler(as_map(obj.get("spec")))
     found: Policy | Sequence[Reason]
     try:
         found = compiler.policy(obj)
+    except SpentError as error:
+        found = [Reason(place="", why=str(error), refused=False, is_spent=True)]
     except (Unsupported, RecursionError) as error:
         found = [Reason(place=compiler.place, why=str(error) or "it is nested too deeply", refused=False)]
     return compiler.refused or found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import AbortedError, Unknown
 from krm_fn.policies.named_formats import SIZES
 from krm_fn.policies.values import Opaque, Optional
@@ -47,16 +48,17 @@ def _part(value: Any, factor: float = TRAVERSAL) -> int:
     return math.ceil(size(value) * factor)
 
 
-def _traversal(value: Any) -> int:
+def traversal(value: Any) -> int:
     """The cost of going through a value and all within it."""
+    WORK.spend(2)
     if isinstance(value, str):
         return int(len(value.encode()) * TRAVERSAL)
     if isinstance(value, bytes):
         return int(len(value) * TRAVERSAL)
     if isinstance(value, list):
-        return sum(map(_traversal, value))
+        return sum(map(traversal, value))
     if isinstance(value, dict):
-        return sum(_traversal(key) + _traversal(each) for key, each in value.items())
+        return sum(traversal(key) + traversal(each) for key, each in value.items())
     return 1
 
 
@@ -119,7 +121,7 @@ def _first(factor: float) -> Cost:
 BY_NAME: dict[str, Cost] = {
     "check": lambda *_: CHECK,
     **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
-    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda values, _: _traversal(values[0])),
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda values, _: traversal(values[0])),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _first(TRAVERSAL)),
     **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity", "semver", "isSemver"), _first(TRAVERSAL)),
     **dict.fromkeys(("replace", "split", "ip.isCanonical"), _first(2 * TRAVERSAL)),

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from krm_fn.base.work import Unsupported
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
 
-class Unsupported(Exception):  # noqa: N818  it is no mistake of the expression
-    """The expression can't be evaluated here exactly as the API server does. The text says why, `place` where it is."""
-
-    def __init__(self, why: str, place: str = "spec") -> None:
-        super().__init__(why)
-        self.place = place
+__all__ = ("AbortedError", "EvaluationError", "RefusedError", "Unknown", "Unsupported", "no_overload")
 
 
 class RefusedError(Exception):

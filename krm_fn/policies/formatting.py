@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from krm_fn.base.work import WORK
 from krm_fn.policies import texts, times
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported, no_overload
 from krm_fn.policies.values import LONG_NAMES, NO_ORDER, Unordered, type_name
@@ -179,6 +180,7 @@ def _key(key: Any) -> str:
 
 def _within(value: Any) -> str:  # noqa: PLR0911  one answer for each type
     """A value inside of a list or a map: texts in quotes, doubles with six digits."""
+    WORK.spend(4)
     match type_name(value):
         case "string":
             return quoted(value)
@@ -197,6 +199,7 @@ def _within(value: Any) -> str:  # noqa: PLR0911  one answer for each type
 
 def quoted(text: str) -> str:
     """A text in quotes, as Go's %q writes it."""
+    WORK.spend(len(text))
     return '"' + "".join(map(_escaped, text)) + '"'
 
 

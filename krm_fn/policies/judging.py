@@ -9,11 +9,11 @@ from __future__ import annotations
 from krm_fn.base.objects import name_of, namespace_of
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
+from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported
 from krm_fn.policies.matching import CREATE
 from krm_fn.policies.running import CERTAIN, Variables, evaluated
 from krm_fn.policies.values import normalized
-from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 SEVERITIES = (("Deny", "error"), ("Warn", "warning"), ("Audit", "info"))
 LONGEST_MESSAGE = 5_120  # bytes
+OF_JUDGEMENT, OF_FAILURE = 80, 400  # units of work
 BUDGET, BUDGET_OF_CONDITIONS = 10_000_000, 2_500_000  # units of cost
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 # The places of expressions, by the index of their row.
@@ -53,6 +54,27 @@ class Failure(Value):
     index: int
     message: str
     severity: str
+
+
+class Normalized:
+    """The value of an object, and that of the object that it replaces, as expressions see them; made when first needed."""
+
+    __slots__ = ("_found", "given")
+
+    def __init__(self, value: Object, old: Object | None) -> None:
+        self.given = value, old
+        self._found: tuple[Any, Any] | Unsupported | None = None
+
+    def known(self) -> tuple[Any, Any]:
+        """Both values. Raises: Unsupported."""
+        if self._found is None:
+            try:
+                self._found = normalized(self.given[0]), normalized(self.given[1])
+            except Unsupported as error:
+                self._found = error
+        if isinstance(self._found, Unsupported):
+            raise self._found
+        return self._found
 
 
 class Note(Value):
@@ -94,9 +116,10 @@ def spend(
             continue
         try:
             found, run = evaluated(step, values)
+        except SpentError:
+            raise  # it is no fault of this expression alone
         except Unsupported as error:
             raise Unsupported(str(error), place.format(index)) from error
-        WORK.units -= run.cost + scope.cost - before
         left -= run.cost + scope.cost - before
         before = scope.cost
         is_certain = is_certain and run.is_certain and scope.is_certain
@@ -116,7 +139,7 @@ class Judgement:
         policy: Policy,
         binding: Object,
         asked: Request,
-        values: tuple[Object, Object | None],
+        values: tuple[Any, Any],
         under: Resource,
         namespace: Object | None,
     ) -> None:
@@ -126,7 +149,7 @@ class Judgement:
         if under.version != asked.resource.version:
             version = f"{under.group}/{under.version}"
             values = {**values[0], "apiVersion": version}, values[1] and {**values[1], "apiVersion": version}
-        self._object, self._old = map(normalized, values)
+        self._object, self._old = values
         self._asked, self._under, self._namespace = asked, under, namespace
 
     def configuration(self, why: str) -> Iterator[Failure]:
@@ -134,11 +157,11 @@ class Judgement:
         if not self._policy.ignores_failures:
             yield self._failure("", -1, f"failed to configure binding: {why}", "error")
 
-    def failures(self, param: Object | None) -> Iterator[Failure | Note]:
-        """The failures with one parameter. Raises: Unsupported."""
-        WORK.next_policy()
+    def failures(self, param: Object | None, read: Any) -> Iterator[Failure | Note]:
+        """The failures with one parameter, which expressions see as it is read. Raises: Unsupported."""
+        WORK.spend(OF_JUDGEMENT)
         named = "/".join(filter(None, (namespace_of(param), name_of(param)))) if param is not None else ""
-        names = self._names(_as_read(param))
+        names = self._names(read)
         met = self._conditions({**names, "namespaceObject": None, "request": self._request(self._asked.resource)})
         if met is not True:
             if met is None and not self._policy.ignores_failures:
@@ -189,6 +212,7 @@ class Judgement:
                 yield self._failure(param, -1, f"an audit annotation fails: {value}", "error")
 
     def _failure(self, param: str, index: int, message: str, severity: str = "") -> Failure:
+        WORK.spend(OF_FAILURE + len(message) // 8)
         return Failure(
             policy=self._policy.obj,
             binding=name_of(self._binding),
@@ -198,13 +222,13 @@ class Judgement:
             severity=severity or self._severity,
         )
 
-    def _names(self, param: Object | None) -> dict[str, Any]:
+    def _names(self, param: Any) -> dict[str, Any]:
         return {
             "object": self._object,
             "oldObject": self._old,
             "request": self._request(self._under),
             "namespaceObject": self._namespace,
-            "params": None if param is None else normalized(param),
+            "params": param,
             "authorizer": AUTHORIZER,
         }
 
@@ -237,9 +261,13 @@ def _message(validation: Validation, found: Any) -> str:
     return found if is_usable else validation.message or f"failed expression: {validation.text}"
 
 
-def _as_read(param: Object | None) -> Object | None:
+def as_read(param: Object) -> Any:
     """A parameter as the API server reads it: a ConfigMap loses its empty maps."""
-    if param is None or (param.get("apiVersion"), param.get("kind")) != ("v1", "ConfigMap"):
+    return normalized(_without_empty(param))
+
+
+def _without_empty(param: Object) -> Object:
+    if (param.get("apiVersion"), param.get("kind")) != ("v1", "ConfigMap"):
         return param
     metadata = {key: each for key, each in as_map(param.get("metadata")).items() if each not in ({}, None)}
     return {**{key: each for key, each in param.items() if each not in ({}, None)}, "metadata": metadata}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cmp_to_key
 from itertools import pairwise
 
+from krm_fn.base.work import WORK
 from krm_fn.policies.arithmetic import order, plus
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.times import of_duration
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST = 1_000_000  # elements of a range
-MOST_COMPARED = 4_000_000  # pairs of elements
 STABLE = 12  # elements of a list that Go's sort leaves in their order if their keys are equal
 COMPARABLE = frozenset(("bool", "int", "uint", "double", "string", "bytes", "duration", "timestamp"))
 ZEROS: dict[str, Any] = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": of_duration(0)}
@@ -49,22 +49,16 @@ def _distinct(value: Any) -> list[Any]:
     for each in held:
         if not contains(found, each):
             found.append(each)
-        if len(found) * len(held) > MOST_COMPARED:
-            raise Unsupported("many elements to compare with one another")
     return found
 
 
 def _subset(one: Any, other: Any) -> bool:
     held, others = _held(one), _held(other)
-    if len(held) * len(others) > MOST_COMPARED:
-        raise Unsupported("many elements to compare with one another")
     return all(contains(held, value) for value in others)
 
 
 def _intersects(one: Any, other: Any) -> bool:
     held, others = _held(one), _held(other)
-    if len(held) * len(others) > MOST_COMPARED:
-        raise Unsupported("many elements to compare with one another")
     return any(contains(others, value) for value in held)
 
 
@@ -87,6 +81,7 @@ def _flatten(value: Any, depth: Any = 1) -> list[Any]:
             found += _flatten(each, depth - 1)
         else:
             found.append(each)
+    WORK.spend(len(found))
     return found
 
 
@@ -107,6 +102,7 @@ def sorted_by_keys(value: Any, keys: Any) -> list[Any]:
         raise EvaluationError("list elements must be comparable")
     if any(type_name(key) != kind for key in keys):
         raise EvaluationError("list elements must have the same type")
+    WORK.spend(4 * len(keys) * len(keys).bit_length())
     by = cmp_to_key(order)
     found = sorted(zip(keys, held, strict=True), key=lambda pair: by(pair[0]))
     may_differ = isinstance(held, Unordered) or len(held) > STABLE

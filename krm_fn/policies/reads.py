@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.syntax import parse
 
@@ -27,7 +28,7 @@ WHOLE: Path = ()
 EACH, PRESENT = "\0each", "\0present"
 # The macros that go through a list, whose value has no element of it.
 THROUGH = frozenset(("all", "exists", "exists_one", "map"))
-LONGEST = 10_000  # characters of a part
+LONGEST, MOST_VALUES = 10_000, 1_000  # characters and values of a part
 # What stops the reading: an expression that is wrong, too deep or no text, and a key that is not there.
 UNREADABLE = (RefusedError, Unsupported, RecursionError, TypeError, LookupError)
 
@@ -106,18 +107,32 @@ def _outer(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def part(value: Any, path: Path) -> object:
-    """What stands at a path, as a text, or what stands where the path ends before. Raises: RecursionError."""
+    """What stands at a path, as a text, or what stands where the path ends before. Raises: RecursionError, SpentError."""
+    WORK.spend(4)
     for depth, step in enumerate(path):
         if step == PRESENT:
             return step
         if step == EACH and type(value) is list:
             return tuple([part(each, path[depth + 1 :]) for each in value])
         if type(value) is not dict or step == EACH:
-            return f"{depth} {value!r}"
+            return _text(value, f"{depth} ")
         if step not in value:
             return depth
         value = value[step]
-    return repr(value)
+    return _text(value)
+
+
+def _text(value: Any, before: str = "") -> str:
+    """The text of a value. Raises: SpentError; RecursionError, too, for one with very many values: it repeats no other one."""
+    waiting, left = [value], MOST_VALUES
+    for each in waiting:
+        left -= len(each) if isinstance(each, dict | list) else 0
+        if left < 0:
+            raise RecursionError
+        waiting += each.values() if isinstance(each, dict) else each if isinstance(each, list) else ()
+    found = f"{before}{value!r}"
+    WORK.spend(len(found) // 4)
+    return found
 
 
 class _Reader:

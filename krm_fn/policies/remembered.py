@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import labels_of, name_of, namespace_of
 from krm_fn.base.paths import as_map
+from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.admission import Policies
 from krm_fn.policies.matching import CREATE
 from krm_fn.policies.reads import LONGEST, chosen_by, part, reads_of, together
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.policies.admission import Skipped
     from krm_fn.policies.compiled import Policy
-    from krm_fn.policies.judging import Failure, Note
+    from krm_fn.policies.judging import Failure, Normalized, Note
     from krm_fn.policies.matching import Request
     from krm_fn.policies.reads import Reads
 
@@ -35,7 +36,7 @@ class RememberedPolicies(Policies):
     def __init__(self, objects: Sequence[Object]) -> None:
         super().__init__(objects)
         self._reads: dict[int, Reads | None] = {}
-        self._of_states: dict[str, Reads | None] = {}
+        self._decisive: dict[str, Reads | None] = {}
         self._silent: set[Key | None] = set()
 
     def failures(
@@ -52,23 +53,21 @@ class RememberedPolicies(Policies):
         old = {"old_object": old_object, "old_value": old_value}
         reads = self.reads(state) if old_object is None else None
         kind = state, repr(obj.get("apiVersion")), repr(obj.get("kind")), operation  # of any shape
-        try:
-            key = _key(kind, reads, obj, value) if reads else None
-        except RecursionError:
-            key = None  # the evaluation reports it
+        WORK.use(None)
+        key = _key(kind, reads, obj, value) if reads else None
         if key not in self._silent:
             yield from self._noted(key, super().failures(obj, value, state, operation=operation, **old))
 
     def reads(self, state: str) -> Reads | None:
         """What decides whether an object passes all policies of a state; None if that may be all of it."""
-        if state not in self._of_states:
+        if state not in self._decisive:
             found = [self._reads_of(each) for each in self.compiled(state)]
-            self._of_states[state] = together(found)
-        return self._of_states[state]
+            self._decisive[state] = together(found)
+        return self._decisive[state]
 
-    def _judged(self, policy: Policy, asked: Request, values: tuple[Object, Object | None]) -> Iterator[Failure | Note]:
+    def _judged(self, policy: Policy, asked: Request, values: Normalized) -> Iterator[Failure | Note]:
         reads = self._reads_of(policy) if asked.old is None else None
-        key = _key((id(policy), asked.operation, asked.resource), reads, asked.obj, values[0]) if reads else None
+        key = _key((id(policy), asked.operation, asked.resource), reads, asked.obj, values.given[0]) if reads else None
         if key not in self._silent:
             yield from self._noted(key, super()._judged(policy, asked, values))
 
@@ -93,7 +92,10 @@ class RememberedPolicies(Policies):
 
 def _key(kind: tuple[Any, ...], reads: Reads, obj: Object, value: Object) -> Key | None:
     """What decides whether an object passes; None if that is too much to be remembered."""
-    parts = tuple([part(value, path) for path in reads.verdict])
+    try:
+        parts = tuple([part(value, path) for path in reads.verdict])
+    except (RecursionError, SpentError):
+        return None
     own = labels_of(obj) if reads.labels else {}
     labels = tuple([repr(own.get(each, ...)) for each in reads.labels])
     if any(type(each) is str and len(each) > LONGEST for each in parts):

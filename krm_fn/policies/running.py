@@ -5,6 +5,7 @@ upstream: github.com/google/cel-go/interpreter/runtimecost.go; k8s.io/apiserver/
 
 from __future__ import annotations
 
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import AbortedError, EvaluationError, Unsupported
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 LIMIT = 1_000_000  # of one expression, and of one variable
 # Where a value is not known, the cost is not, either: then a cost above this part of a limit decides nothing.
 CERTAIN = 0.4
+OF_EXPRESSION = 12  # units of work to begin with one
 
 
 class Run:
@@ -32,6 +34,7 @@ class Run:
         self.cost += units
         if self.cost > LIMIT:
             raise AbortedError("operation cancelled: actual cost limit exceeded")
+        WORK.spend(units)
 
 
 class Frame:
@@ -73,6 +76,7 @@ def evaluated(step: Step, names: dict[str, Any]) -> tuple[Any, Run]:
 
     Raises: Unsupported.
     """
+    WORK.spend(OF_EXPRESSION)
     run = Run()
     try:
         found = step(Frame(names, run))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from krm_fn.policies.costs import traversal
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported
 from krm_fn.policies.evaluation import planned
 from krm_fn.policies.literals import check_literals
@@ -13,7 +14,6 @@ from krm_fn.policies.structures import NAMES
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked
 from krm_fn.policies.values import normalized
-from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ def value_of(text: str, obj: Object) -> Any:
 
     Raises: ValueError with the reason why there is none.
     """
-    WORK.begin()  # what policies took before counts for them alone
     names = {"object": NAMES["object"]}
     try:
         found = checked(parse(text), names, {})
         check_literals(found)
         value, _ = evaluated(planned(found, names).step, {"object": normalized(obj)})
+        traversal(value)  # lists of lists may be far larger than what they are made of
     except (RefusedError, Unsupported, RecursionError) as error:
         raise ValueError(str(error) or "it is nested too deeply") from None
     if isinstance(value, EvaluationError | Unknown) or type(value) not in PLAIN:

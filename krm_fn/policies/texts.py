@@ -6,7 +6,9 @@ import math
 from decimal import Decimal
 from itertools import islice
 
-from krm_fn.policies.automata import matches, searching
+from krm_fn.base.regex import matches, searching
+from krm_fn.base.regex_syntax import WrongPatternError
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 
 TYPE_CHECKING = False
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
+LONGEST = 1_000_000  # characters of a text, elements of a list
 EXPONENT = 6  # powers of ten from which on Go writes an exponent
 BLANKS = (
     " \t\n\v\f\r\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -26,30 +29,37 @@ def _text(*values: Any) -> None:
         raise no_overload()
 
 
+def _make(length: int) -> None:
+    """A text of a length is to be made. Raises: Unsupported for a very long one."""
+    if length > LONGEST:
+        raise Unsupported("it makes a very long text or list")
+    WORK.spend(length // 8)
+
+
 def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise no_overload()
     return int(value)
 
 
-def _matches(text: Any, of: Any) -> bool:
+def _first(text: Any, of: Any) -> tuple[int, int] | None:
     _text(text, of)
-    return searching(of, text)(text, 0) is not None
+    try:
+        return searching(of, text, WORK.spend)(text, 0)
+    except WrongPatternError as error:
+        raise EvaluationError(str(error)) from None
 
 
 def _find_all(text: Any, of: Any, most: Any = -1) -> list[str]:
     _text(text, of)
     most = _number(most)
-    found = matches(of, text)
-    if not most:
-        next(found, None)  # a wrong expression is an error, even if nothing is asked for
-        return []
+    _first(text, of)  # a wrong expression is an error, even if nothing is asked for
+    found = matches(of, text, WORK.spend)
     return [text[start:end] for start, end in (found if most < 0 else islice(found, most))]
 
 
 def _find(text: Any, of: Any) -> str:
-    _text(text, of)
-    found = searching(of, text)(text, 0)
+    found = _first(text, of)
     return str(text[found[0] : found[1]]) if found else ""
 
 
@@ -105,9 +115,9 @@ def last_index_of(text: Any, part: Any, *last: Any) -> int:
 def _replace(text: Any, old: Any, new: Any, most: Any = -1) -> str:
     _text(text, old, new)
     most = _number(most)
-    if most == 0:
-        return str(text)
-    return str(text.replace(old, new) if most < 0 else text.replace(old, new, most))
+    count = text.count(old) if most < 0 else min(text.count(old), most)
+    _make(len(text) + count * len(new))
+    return str(text.replace(old, new, count))
 
 
 def _split(text: Any, by: Any, most: Any = -1) -> list[str]:
@@ -136,6 +146,7 @@ def _join(held: Any, by: Any = "") -> str:
     if not isinstance(held, list):
         raise no_overload()
     _text(by, *held)
+    _make(sum(map(len, held)) + len(held) * len(by))
     return str(by.join(held))
 
 
@@ -162,7 +173,7 @@ def _quote(text: str) -> str:
 
 
 RUN: dict[str, Callable[..., Any]] = {
-    "matches": _matches,
+    "matches": lambda text, of: _first(text, of) is not None,
     "find": _find,
     "findAll": _find_all,
     "startsWith": _on_texts(lambda text, part: text.startswith(part)),

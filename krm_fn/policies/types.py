@@ -9,10 +9,11 @@ upstream: github.com/google/cel-go/checker/checker.go; k8s.io/apiserver/pkg/admi
 from __future__ import annotations
 
 from krm_fn.base.value import Value
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.signatures import SIGNATURES
 from krm_fn.policies.structures import REQUEST_RESOURCE, STRUCTURES, TYPE_NAMES, VARIABLES
-from krm_fn.policies.unification import DYN, NULLABLE, assignable, is_var, most_general, of_shape, substituted
+from krm_fn.policies.unification import DYN, NULLABLE, assignable, is_var, most_general, of_shape, spend_on, substituted
 from krm_fn.policies.values import UInt
 
 TYPE_CHECKING = False
@@ -86,6 +87,7 @@ class _Checker:
 
     def of(self, node: Node, names: Names) -> Kind:
         kind = getattr(self, f"of_{node[0]}")(node, names)
+        spend_on(kind)
         self._kinds[id(node)] = kind
         return kind
 
@@ -248,6 +250,7 @@ class _Checker:
         return self._all_fit([one], [other])
 
     def _all_fit(self, kinds: Sequence[Kind], takes: Sequence[Kind]) -> bool:
+        WORK.spend(4 + len(self._found) // 32)
         trial = dict(self._found)
         if not all(assignable(trial, *pair) for pair in zip(kinds, takes, strict=True)):
             return False

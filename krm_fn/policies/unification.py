@@ -8,6 +8,8 @@ upstream: github.com/google/cel-go/checker/types.go
 
 from __future__ import annotations
 
+from krm_fn.base.work import WORK
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -43,6 +45,14 @@ def is_var(kind: Kind) -> bool:
     return isinstance(kind, tuple) and kind[0] == "var"
 
 
+def spend_on(kind: Kind) -> None:
+    """Spends work for each part of a type: types that are parts of one another grow very fast."""
+    WORK.spend(2)
+    if isinstance(kind, tuple):
+        for each in kind[1:]:
+            spend_on(each)
+
+
 def of_shape(kind: Kind, *shapes: str) -> bool:
     """True for a list, map, optional value … of whatever type."""
     return isinstance(kind, tuple) and kind[0] in shapes
@@ -50,6 +60,7 @@ def of_shape(kind: Kind, *shapes: str) -> bool:
 
 def assignable(found: Found, one: Kind, other: Kind) -> bool:  # noqa: PLR0911  one answer for each case
     """True if a value of either type may stand for the other; notes in `found` what type parameters become."""
+    WORK.spend(4)
     if is_var(other):
         fits, known = _becomes(found, one, other)
         if fits or known:
@@ -90,6 +101,7 @@ def _becomes(found: Found, kind: Kind, var: Kind) -> tuple[bool, bool]:
 
 
 def _is_within(found: Found, var: Kind, kind: Kind) -> bool:
+    WORK.spend(4)
     if kind == var:
         return True
     if is_var(kind):
@@ -117,6 +129,7 @@ def _says_less(one: Kind, other: Kind) -> bool:
 
 def substituted(found: Found, kind: Kind, *, rest: Kind = None) -> Kind:
     """The type with what its parameters became; `rest` is what the others become, None for themselves."""
+    WORK.spend(4)
     if kind in found:
         return substituted(found, found[kind], rest=rest)
     if is_var(kind):

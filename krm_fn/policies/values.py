@@ -8,8 +8,8 @@ upstream: github.com/google/cel-go/common/types
 from __future__ import annotations
 
 from krm_fn.base.value import Value
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import AbortedError, EvaluationError, Unknown, Unsupported, no_overload
-from krm_fn.policies.work import WORK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def same(one: Any, other: Any) -> bool:  # noqa: PLR0911  one answer for each ty
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and _same_lists(one, other)
     if isinstance(one, dict) and isinstance(other, dict):
+        WORK.spend(4 * len(one))
         return len(one) == len(other) and all(key in other and _same_within(value, other[key]) for key, value in one.items())
     if isinstance(one, Opaque) and one.kind not in ("timestamp", "duration"):
         return _same_opaque(one, other)
@@ -133,7 +134,7 @@ def same(one: Any, other: Any) -> bool:  # noqa: PLR0911  one answer for each ty
 def _same_lists(one: list[Any], other: list[Any]) -> bool:
     if isinstance(one, Unordered) or isinstance(other, Unordered):
         raise Unsupported(NO_ORDER)
-    WORK.spend(len(one))
+    WORK.spend(4 * len(one))
     return all(map(_same_within, one, other))
 
 
@@ -160,6 +161,7 @@ def contains(values: Iterable[Any], value: Any) -> bool:
 
 
 def _is_same(one: Any, other: Any) -> bool:
+    WORK.spend(2)
     try:
         return same(one, other)
     except EvaluationError:

@@ -151,7 +151,7 @@ def judge_sources(
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     config, found, lost = settings.config, parsed.found, parsed.lost
-    surroundings = taken.surroundings(settings.external)
+    surroundings = taken.surroundings(settings.external, options.runs)
     judging = Judging(
         ignores=options.ignores,
         definitions=options.definitions,

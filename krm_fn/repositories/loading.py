@@ -69,7 +69,8 @@ class Options(Value):
     `using` is the program that builds kustomizations, None where there is none. `builds` has what was built before, None where
     nothing is kept. `quoted`: the lines of findings are wanted. `listed`: every object that was judged is wanted. `fixing`: so
     is what can be fixed; `proposing`: also values that a user has to decide on. `unchanged`: for policies, each object replaces
-    itself. `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives.
+    itself. `describing` makes of a unit what else is wanted; it can be pickled, and so can what it gives. `runs` is the number
+    of units that share the work of a run, rounded up to a power of two.
     """
 
     using: Builder | None = None
@@ -85,6 +86,7 @@ class Options(Value):
     proposing: bool = False
     unchanged: bool = False
     describing: Callable[[Material], Any] | None = None
+    runs: int = 1
 
 
 class Parsed(Value):

@@ -50,14 +50,14 @@ def render_unit(unit: Unit, parsed: Parsed, taken: Taken, options: Options, *, w
         return RenderedUnit(result=judging.judge_problem(unit, parsed.problem, always=True))  # it is missing from the output
     if not (parsed.found.sources or parsed.lost):
         return RenderedUnit(result=judging.of_no_object((), unit.settings).but(name=unit.name, notes=parsed.notes))
-    outcome = rendered(parsed.found, unit, taken, ignores=options.ignores)
+    outcome = rendered(parsed.found, unit, taken, ignores=options.ignores, runs=options.runs)
     result = _result(unit, parsed, outcome).but(notes=(*parsed.notes, *taken.notes))
     return RenderedUnit(result=result, written=write(parsed.found, outcome))
 
 
-def rendered(found: Sources, unit: Unit, taken: Taken, *, ignores: bool) -> Outcome:
+def rendered(found: Sources, unit: Unit, taken: Taken, *, ignores: bool, runs: int = 1) -> Outcome:
     """What comes of the objects of a unit, which takes some of others."""
-    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.external))
+    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.external, runs))
     outcome = stages.render(found.items, unit.settings.config, places=found.places, judging=how)
     findings = (_deciding(each, unit) for each in outcome.findings)
     return outcome.but(findings=results.ordered(_with_variants(findings, found, unit.settings.config)))

@@ -76,7 +76,7 @@ class _Run:
 
     def __init__(self, units: Sequence[Unit], options: Options, work: Work, jobs: int, others: Sequence[Unit] = ()) -> None:
         self._units, self._others = units, others
-        self._options, self._work, self._jobs = options, work, jobs
+        self._options, self._work, self._jobs = options.but(runs=sharing.runs(units)), work, jobs
 
     def all(self, watch: Watch, title: str) -> Iterator[Any]:
         """What comes of each unit, in order."""
@@ -117,7 +117,7 @@ class _Judged(_Run):
         if cache and cache.is_on:  # a later run may want another format
             options = options.but(listed=True, quoted=True)
         super().__init__(units, options, judge, jobs)
-        self._keys = Keys(options) if cache and cache.is_on else None
+        self._keys = Keys(self._options) if cache and cache.is_on else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in units]
 
     def alone(self, unit: Unit) -> Iterator[UnitResult]:

@@ -122,6 +122,11 @@ def words(text: bytes) -> frozenset[str]:
     return frozenset(word.decode() for word in set(WORD.findall(text)))
 
 
+def runs(units: Sequence[object]) -> int:
+    """How many units share the work of a run, as a power of two: so what is kept of one stays valid beside few others."""
+    return 1 << max(len(units) - 1, 0).bit_length()
+
+
 class Taken(Value):
     """What a target takes of others. `notes` say so, a line each."""
 
@@ -129,13 +134,14 @@ class Taken(Value):
     ambiguous: tuple[Ambiguous, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def surroundings(self, external: tuple[External, ...] = ()) -> Surroundings:
+    def surroundings(self, external: tuple[External, ...] = (), runs: int = 1) -> Surroundings:
         """What the target is judged with."""
         return Surroundings(
             context=tuple(each.obj for each in self.offers),
             places=tuple((each.file, each.index) for each in self.offers),
             external=external,
             ambiguous=self.ambiguous,
+            runs=runs,
         )
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -173,9 +172,7 @@ def test_a_link_out_of_a_folder_of_policies_is_an_error_and_not_a_policy_less(he
 def test_a_huge_policy_is_one_finding(here):
     rows = "".join(f"  - {{expression: object.metadata.name != 'x{n}', message: m{n}}}\n" for n in range(40_000))
     huge = POLICY.replace("owned", "huge") + rows
-    started = time.process_time()
     code, out, _ = run("check", "vms", "--policy", "huge.yaml", cwd=tree(here, {"huge.yaml": huge}))
-    assert time.process_time() - started < 20
     assert (code, out) == (
         0,
         (

@@ -92,6 +92,25 @@ def test_a_field_with_another_value_is_a_difference(tmp_path, path, expected, di
     assert difference in line
 
 
+@pytest.mark.parametrize("pattern", ["match(@.name, '(l+)+b')", "search(@.name, '(l+)+b')", "@.name =~ /(l+)+b/"])
+def test_an_expression_with_very_many_ways_through_a_text_is_matched(tmp_path, pattern):
+    name = "l" * 60
+    fields = f'fields:\n- object: VirtualMachine shop/{name}\n  path: "$..[?{pattern}].name"\n  value: x\n'
+    case(tmp_path, "size", input=INPUT.replace("name: web", f"name: {name}"), expected=fields)
+    (line,) = differences(tmp_path)
+    assert line.endswith(": found nothing; expected 'x'")
+
+
+def test_a_path_that_takes_too_much_work_is_an_error_of_its_case(tmp_path):
+    annotations = ", ".join(f"example.com/a{number}: b" for number in range(900))
+    vm = INPUT.replace("metadata: {", f"metadata: {{annotations: {{{annotations}}}, ", 1)
+    path = "$..[?$..[?$..[?@.name]]]"
+    case(tmp_path, "size", input=vm, expected=f'fields:\n- object: VirtualMachine shop/web\n  path: "{path}"\n  value: x\n')
+    code, out, _ = run("test", ".", cwd=tmp_path)
+    why = "it takes more than its share of the work of a run; write a simpler path"
+    assert (code, f"fields: {path} has no value: {why}" in out) == (1, True)
+
+
 def test_no_secret_is_shown(tmp_path):
     secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: hunter2}\n"
     fields = "fields:\n- {object: Secret s, path: stringData.a, value: x}\n- {object: Secret s, path: $..*, value: x}\n"

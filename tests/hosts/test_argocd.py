@@ -308,12 +308,11 @@ def test_a_chart_is_built_by_helm_with_what_argo_cd_knows(sidecar: Sidecar, app:
 def test_a_build_that_takes_too_long_is_ended_with_its_children(sidecar: Sidecar, app: Path) -> None:
     script(sidecar, "kustomize", "sleep 147.11 & echo $! > ../child; sleep 147.11")
     (app / "kustomization.yaml").write_text("resources: [vm.yaml]\n")
-    begun = time.monotonic()
     with sidecar.unpacked(app) as folder:
         command = [*command_of(PLUGIN["generate"]), "--timeout", "1"]
         ran = as_user(command, sidecar.mounts, cwd=folder, env=sidecar.environment())
         child = (folder.parent / "child").read_text().strip()
-    assert (ran.stdout, ran.returncode, time.monotonic() - begun < 40) == ("", 1, True)
+    assert (ran.stdout, ran.returncode) == ("", 1)
     assert "application shop: `kustomize build` was stopped after 1 s, because Argo CD waits for only 60 s" in ran.stderr
     assert ends(child)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_fn.policies import single
-from krm_fn.policies.automata import matches, searching
+from krm_fn.base.regex import matches, searching
+from krm_fn.base.work import WORK
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported
 from krm_fn.policies.evaluation import planned
 from krm_fn.policies.literals import check_literals
@@ -17,7 +17,6 @@ from krm_fn.policies.running import evaluated
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked
 from krm_fn.policies.values import UInt, normalized
-from krm_fn.policies.work import WORK
 
 OBJECT = {
     "name": "shop",
@@ -31,7 +30,7 @@ ERROR, REFUSED, UNKNOWN = "an error", "refused", "not known"
 
 
 def value_of(expression: str) -> Any:
-    WORK.begin()
+    WORK.begin(0)
     names = {"object": "dyn", "request": "request"}
     try:
         found = checked(parse(expression), names)
@@ -200,11 +199,11 @@ PARTS = st.sampled_from(("a", "b", ".", "[ab]", "[^a]", "(a|b)", "(ab|a)", "^", 
 
 @given(st.lists(PARTS, max_size=4).map("".join), st.text(alphabet="abc\n", max_size=6))
 def test_the_automaton_finds_what_python_finds_where_both_read_alike(pattern: str, text: str) -> None:
-    WORK.begin()
+    WORK.begin(0)
     # A long text without the pattern's own characters takes the automaton, a short one Python's expressions.
-    long = searching(pattern, text + "-" * 6_000)(text, 0)
-    assert long == searching(pattern, text)(text, 0)
-    assert all(start <= end for start, end in matches(pattern, text))
+    long = searching(pattern, text + "-" * 6_000, WORK.spend)(text, 0)
+    assert long == searching(pattern, text, WORK.spend)(text, 0)
+    assert all(start <= end for start, end in matches(pattern, text, WORK.spend))
 
 
 TERMS = st.recursive(
@@ -246,13 +245,6 @@ def test_a_value_is_equal_to_itself(expression: str) -> None:
 
 def test_an_unsigned_number_stays_one() -> None:
     assert isinstance(value_of("2u + 3u"), UInt)
-
-
-def test_a_single_expression_has_steps_of_its_own():
-    WORK.begin()
-    with pytest.raises(Unsupported):
-        WORK.spend(1 << 40)
-    assert single.value_of("object.name.matches('^s.op$') && object.list == [3, 1, 2]", OBJECT) is True
 
 
 def test_half_of_a_surrogate_pair_is_the_replacement_character_in_an_object():

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import krm_fn
+from krm_fn.base.work import WORK
 from krm_fn.policies.admission import Failure, Policies, Skipped
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "policies" / "policies.jsonl.gz"
@@ -62,6 +63,7 @@ def created(case: dict[str, Any]) -> tuple[set[tuple[Any, ...]], set[str]]:
 
 def updated(case: dict[str, Any]) -> tuple[set[tuple[Any, ...]], set[str]]:
     """What the policies say of an object that replaces another one, and those that are not evaluated."""
+    WORK.begin(0)
     policies = Policies([case["object"], *objects(case)])
     found = list(policies.failures(case["object"], case["object"], "written", operation="UPDATE", old_object=case["oldObject"]))
     skipped = [each for each in (*policies.skipped(), *found) if isinstance(each, Skipped) and not each.refused]

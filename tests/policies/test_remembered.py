@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from krm_fn.base.work import WORK
 from krm_fn.policies.admission import Policies, Skipped
 from krm_fn.policies.reads import EACH, PRESENT, field_of, part, reads_of
 from krm_fn.policies.remembered import RememberedPolicies
@@ -22,6 +23,7 @@ def cases():
 
 
 def said(policies, obj):
+    WORK.begin(0)
     return [each if isinstance(each, Skipped) else each._values()[1:] for each in policies.failures(obj, obj, "written")]
 
 

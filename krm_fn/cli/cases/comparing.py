@@ -14,6 +14,7 @@ from krm_fn.base.paths import canonical, dotted, get, steps
 from krm_fn.base.redaction import redact
 from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import show
+from krm_fn.base.work import WORK, Unsupported
 from krm_fn.cli.formats import counted
 
 if TYPE_CHECKING:
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.work import Budget
     from krm_fn.cli.cases.case import Case, Field
     from krm_fn.findings.finding import Finding
 
+OF_FIELD = 5_000  # units of work for each field, beside what the run has
 MOST_LINES = 40  # of a golden file that differ
 
 
@@ -73,8 +76,11 @@ def _line(finding: dict[str, str]) -> str:
     return ": ".join([f"{severity}{finding['rule']}", *rest])
 
 
-def of_fields(fields: Sequence[Field], items: Sequence[Any]) -> Iterator[str]:
-    """The differences between expected and rendered fields, a line each. Raises: ConfigError for a wrong JSONPath."""
+def of_fields(fields: Sequence[Field], items: Sequence[Any], budget: Budget) -> Iterator[str]:
+    """The differences between expected and rendered fields, a line each.
+
+    Raises: ConfigError for a wrong JSONPath, and for one that takes more work than is left for all cases.
+    """
     objects = {str(ref_of(entry.obj)): entry.obj for entry in bundle.entries(items) if is_resource(entry.obj)}
     for field in fields:
         if field.object not in objects:
@@ -82,32 +88,42 @@ def of_fields(fields: Sequence[Field], items: Sequence[Any]) -> Iterator[str]:
             fix = f"; did you mean {likely}" if likely else ""
             yield f"{field.object}: the rendered objects have no such object{fix}"
             continue
-        found = selected(field, objects[field.object])
+        found = selected(field, objects[field.object], budget)
         if canonical(found) != canonical(list(field.values)):
             shown_values = [_values(values, field, objects[field.object]) for values in (found, field.values)]
             yield f"{field.object}: {field.path}: found {shown_values[0]}; expected {shown_values[1]}"
 
 
-def selected(field: Field, obj: Object) -> list[Any]:
+def selected(field: Field, obj: Object, budget: Budget) -> list[Any]:
     """The values that a field has in an object. Raises: ConfigError for a wrong JSONPath, or an expression without a value."""
-    if not field.is_cel:
-        return _by_path(field.path, obj)
+    WORK.resume(budget.left + OF_FIELD)
+    try:
+        return _by_expression(field.path, obj) if field.is_cel else _by_path(field.path, obj)
+    finally:
+        budget.left = max(WORK.left, 0)
+
+
+def _by_expression(text: str, obj: Object) -> list[Any]:
     from krm_fn.policies.single import value_of  # only cases with expressions need it
 
     try:
-        return [value_of(field.path, obj)]
+        return [value_of(text, obj)]
     except ValueError as error:
-        raise ConfigError(f"{field.path} has no value: {one_line(str(error))}", path="fields") from None
+        raise ConfigError(f"{text} has no value: {one_line(str(error))}", path="fields") from None
 
 
 def _by_path(path: str, obj: Object) -> list[Any]:
     """The values that a JSONPath selects in an object; the leading `$.` may be left out. Raises: ConfigError."""
-    import jsonpath  # only cases with fields need it
+    from jsonpath import JSONPathError
+
+    from krm_fn.cli.cases.json_paths import values_at  # only cases with fields need it
 
     query = path if path.startswith("$") else f"${path}" if path.startswith("[") else f"$.{path}"
     try:
-        return list(jsonpath.findall(query, obj))
-    except (jsonpath.JSONPathError, RecursionError) as error:
+        return values_at(query, obj)
+    except Unsupported as error:
+        raise ConfigError(f"{path} has no value: {error}; write a simpler path", path="fields") from None
+    except (JSONPathError, RecursionError) as error:
         why = one_line(str(error) or "too deep").partition("; ")[0]
         raise ConfigError(f"{path} is no JSONPath: {why}", path="fields") from None
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from krm_fn.base.work import Budget
     from krm_fn.cli.cases.case import Case
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
 
 
 class Run(Value):
-    """How all cases of a run are judged. `checking` makes the config of `check` of the one that users wrote."""
+    """How all cases of a run are judged. `checking` makes the config of `check` of the one that users wrote.
+
+    `budget` is the work that the fields of all cases may take together.
+    """
 
     flags: Mapping[str, Any]
     config_file: str | None
     checking: Callable[[Config], Config]
     bar: Progress
+    budget: Budget
 
 
 class Result(Value):
@@ -74,7 +79,7 @@ def _differences(case: Case, run: Run) -> Iterator[str]:
             expected = Path(case.folder, cases.RENDERED).read_bytes()
             yield from comparing.of_rendered(expected, outputs.to_yaml(sources, outcome))
         try:
-            yield from comparing.of_fields(case.fields, outcome.items)
+            yield from comparing.of_fields(case.fields, outcome.items, run.budget)
         except ConfigError as error:
             raise InputError(str(error), file=str(Path(case.folder, cases.EXPECTED))) from None
 

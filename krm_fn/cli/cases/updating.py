@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from krm_fn.base.work import Budget
     from krm_fn.cli.cases.case import Field
     from krm_fn.cli.cases.running import Run
 
@@ -33,7 +34,7 @@ def update(folder: str, tops: Sequence[str], run: Run) -> list[str]:
     if case.fields or case.rendered:
         sources, outcome = running.rendered(case, run)
         if case.fields:
-            new["fields"] = _fields(case.fields, outcome.items)
+            new["fields"] = _fields(case.fields, outcome.items, run.budget)
         if case.rendered:
             changed += _written(Path(folder, cases.RENDERED), outputs.to_yaml(sources, outcome))
     return [*changed, *_expected(Path(folder, cases.EXPECTED), new)] if new else changed
@@ -48,12 +49,12 @@ def _findings(expected: Sequence[dict[str, str]], found: Sequence[dict[str, str]
     return [written.get(at, each) for at, each in enumerate(found)]
 
 
-def _fields(fields: Sequence[Field], items: Sequence[Any]) -> list[dict[str, Any]]:
+def _fields(fields: Sequence[Field], items: Sequence[Any], budget: Budget) -> list[dict[str, Any]]:
     """The fields with the values that they have; those of objects that are gone stay."""
     objects = {str(ref_of(entry.obj)): entry.obj for entry in bundle.entries(items) if is_resource(entry.obj)}
     found = []
     for field in fields:
-        has = comparing.selected(field, objects[field.object]) if field.object in objects else list(field.values)
+        has = comparing.selected(field, objects[field.object], budget) if field.object in objects else list(field.values)
         if field.is_cel:
             stated = {} if has == [True] else {"value": has[0]}
             found.append({"object": field.object, "cel": field.path, **stated})

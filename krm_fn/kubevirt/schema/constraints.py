@@ -106,36 +106,22 @@ def one_of(values: Iterable[Any]) -> Judge:
 
 
 def matches(pattern: str) -> Judge | None:
-    """Refuses texts in which the regular expression is not found; None if Python cannot read the expression."""
-    import re  # needed only for patterns
-
-    from krm_fn.base.patterns import OF_DEFINITIONS
+    """Refuses texts in which the regular expression is not found; None for an expression that can't be read."""
+    from krm_fn.base.patterns import OF_DEFINITIONS  # needed only for patterns
+    from krm_fn.base.regex_syntax import WrongPatternError, parsed
+    from krm_fn.base.work import Unsupported
 
     try:
-        found = re.compile(_of_go(pattern), re.ASCII)
-    except (re.error, OverflowError, RecursionError):
+        parsed(pattern)
+    except (Unsupported, WrongPatternError):
         return None
 
     def judge(value: Any, path: Path) -> Flaw | None:
-        if not isinstance(value, str) or OF_DEFINITIONS.finds(found, value) is not False:
+        if not isinstance(value, str) or OF_DEFINITIONS.finds(pattern, value) is not False:
             return None
         return Flaw(kind=VALUE, path=path, current=value, expected=f"a string of the form {pattern}")
 
     return judge
-
-
-def _of_go(pattern: str) -> str:
-    """A Go pattern in Python's syntax: in Go `$` is the very end of the text, in Python a line break may follow."""
-    made, escaped, in_class = "", False, False
-    for letter in pattern:
-        if escaped:
-            made += r"\Z" if letter == "z" else "\\" + letter
-            escaped = False
-            continue
-        escaped = letter == "\\"
-        in_class = letter != "]" if in_class else letter == "["
-        made += "" if escaped else r"\Z" if letter == "$" and not in_class else letter
-    return made + "\\" * escaped
 
 
 def of_form(name: str) -> Judge | None:

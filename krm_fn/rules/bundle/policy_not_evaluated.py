@@ -4,7 +4,7 @@ What it finds: a policy whose verdict can't be known here. For an entry of `sche
 
 - the schema is wrong, or a regular expression in it;
 - a `$ref` leads to another file or to an address, which are not read;
-- the schema takes too long, or refers to itself without end;
+- the schema takes more than its share of the work of a run, or refers to itself without end;
 - the package `jsonschema` is not installed.
 
 Of a ValidatingAdmissionPolicy of the bundle, the expression and the reason are named. What only the cluster knows, such as

@@ -39,12 +39,14 @@ class Surroundings(Value):
 
     `context` are objects of other targets, to which references may lead, `places` the file and index of each where they are
     known. `external` are objects that are in the cluster and not in git. `ambiguous` are names that lead to several objects.
+    `runs` is the number of bundles that share the work of a run, rounded up to a power of two.
     """
 
     context: tuple[Any, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
     external: tuple[External, ...] = ()
     ambiguous: tuple[Ambiguous, ...] = ()
+    runs: int = 1
 
     def ambiguous_of(self, kind: str, namespace: str, name: str) -> Ambiguous | None:
         """The ambiguity of a name, None where there is none."""

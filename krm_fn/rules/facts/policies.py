@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from krm_fn.base.bundle import Entry
+
+
+FIX = "write simpler expressions, or judge fewer objects at a time"
 
 
 class Unevaluated(Value):
@@ -15,6 +21,7 @@ class Unevaluated(Value):
     `policy` is what it is and its name (`policy small`), `place` the part that can't be evaluated, `why` the reason. `entry` is
     the policy's object, None for a policy of the config. `refused`: the API server would not store the policy.
     `is_note`: it was evaluated, but the reason may make its verdicts void. `is_unbound`: no binding is known.
+    `is_spent`: it takes too much work.
     """
 
     policy: str
@@ -24,3 +31,19 @@ class Unevaluated(Value):
     refused: bool = False
     is_note: bool = False
     is_unbound: bool = False
+    is_spent: bool = False
+
+
+def together(found: Iterable[Unevaluated]) -> Iterator[Unevaluated]:
+    """The same, with one for all policies that take too much work."""
+    spent: dict[str, Unevaluated] = {}
+    for each in found:
+        if each.is_spent:
+            spent.setdefault(each.policy, each)
+        else:
+            yield each
+    if spent:
+        first, *others = spent.values()
+        names = [each.policy.partition(" ")[2] for each in others]
+        more = f", and so do {listed(names, 'and')}" if names else ""
+        yield first.but(place="", why=f"{first.why}{more}; {FIX}")

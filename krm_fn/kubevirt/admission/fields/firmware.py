@@ -46,7 +46,7 @@ MACHINE_SETTINGS: tuple[tuple[str, Version, Version], ...] = (
 )
 # Before this release, the patterns were regular expressions, which match anywhere in the machine type.
 GLOBS_SINCE: Version = (1, 6)
-MOST_PATTERNS, LONGEST_PATTERN, LONGEST_MACHINE = 50, 100, 255
+MOST_PATTERNS, LONGEST_PATTERN, LONGEST_MACHINE, FREE = 50, 100, 255, 1_000
 TDX_WITHOUT_SMM_SINCE: Version = (1, 9)
 
 # Each way to encrypt a guest, and its feature gate.
@@ -109,7 +109,9 @@ def machine_type(scope: Scope) -> Iterator[Cause]:
     patterns = emulated_machines(scope)
     if len(patterns) > MOST_PATTERNS or max(map(len, patterns), default=0) > LONGEST_PATTERN:
         return  # checking every VM against these would take minutes; no real cluster has so many
-    if scope.cluster.patterns.timed(lambda: _admitted(machine[:LONGEST_MACHINE], patterns, scope)) is False:
+    start = machine[:LONGEST_MACHINE]
+    work = len(start) * sum(map(len, patterns)) // 2  # units, at most; what most VMs need is not counted
+    if scope.cluster.patterns.allows(max(work - FREE, 0)) and not _admitted(start, patterns, scope):
         at = ("domain", "machine", "type")
         known = use(patterns) if patterns else "the cluster allows none"
         yield scope.cause(at, f"machine type {show(machine)} is not allowed in the cluster; {known}")
@@ -125,13 +127,16 @@ def _matches(pattern: str, machine: str, scope: Scope) -> bool:
     start = pattern.removesuffix("*")
     if is_label(start) and machine.startswith(start):
         return True  # the expression finds it, too
-    import re  # heavy, and only for releases before 1.6
+    from krm_fn.base.regex_syntax import WrongPatternError, parsed  # heavy, and only for releases before 1.6
+    from krm_fn.base.work import Unsupported
 
     try:
-        expression = re.compile(pattern)
-    except re.error:
+        parsed(pattern)
+    except WrongPatternError:
         return False
-    return scope.cluster.patterns.finds(expression, machine) is not False
+    except Unsupported:
+        return True
+    return scope.cluster.patterns.finds(pattern, machine) is not False
 
 
 def emulated_machines(scope: Scope) -> list[str]:

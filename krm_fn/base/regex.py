@@ -11,17 +11,17 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from krm_fn.policies.errors import Unsupported
-from krm_fn.policies.patterns import parsed
-from krm_fn.policies.work import WORK
+from krm_fn.base.regex_syntax import parsed
+from krm_fn.base.work import Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from krm_fn.policies.patterns import Letters, Node
+    from krm_fn.base.regex_syntax import Letters, Node
 
+    Spend = Callable[[int], None]  # so many units of work; raises an error if they are not left
     Search = Callable[[str, int], tuple[int, int] | None]  # from a place on: start and end of the first match
 
 LONGEST = 4_000  # instructions of a program
@@ -32,22 +32,35 @@ ALIKE = re.compile(
     |\[\^?(?:[^\\\[\]&~|\-]|\\[.\\+*?()|\[\]{}^$/\-dw]|(?<=[\w\]])-(?=[\w])|-(?=\])|(?<=\[)-)+\])*""",
     re.VERBOSE | re.ASCII,
 )
-# There, repeated groups may take for ever, and `a*+` is an operator. Several repetitions take a power of the text's length.
-NOT_ALIKE, REPEATED = re.compile(r"\)[*+{]|[*+?}]\+"), re.compile(r"[*+{]")
-LONGEST_PATTERN, LONGEST_TEXT, LONG_TEXT, MOST_REPEATED, FEW = 300, 5_000, 200, 6, 2
+# There, repeated groups may take for ever, and `a*+` is an operator.
+NOT_ALIKE, REPEATED, CHOSEN = re.compile(r"\)[*+{]|[*+?}]\+"), re.compile(r"[*+{]"), re.compile(r"[?|]")
+LONGEST_PATTERN = 300
+MOST_WAYS, OF_UNIT = (
+    10_000,
+    16,
+)  # ways through a text that this machine's expressions may try, and those that it tries in a unit
+STEP = 4  # units for an instruction at a character
 
 
-def searching(pattern: str, text: str) -> Search:
-    """How to search a text for an expression. Raises: EvaluationError for a wrong one; Unsupported."""
-    repeated = len(REPEATED.findall(pattern))
-    is_short = len(text) <= LONGEST_TEXT and repeated <= MOST_REPEATED and (repeated <= FEW or len(text) <= LONG_TEXT)
-    plain = _plain(pattern) if is_short and len(pattern) <= LONGEST_PATTERN else None
-    return plain or _program(pattern).search
+def searching(pattern: str, text: str, spend: Spend, *, ecma: bool = False) -> Search:
+    """How to search a text for an expression, which spends work. Raises: WrongPatternError; Unsupported."""
+    plain = _plain(pattern) if len(pattern) <= LONGEST_PATTERN and not ecma else None
+    ways = _ways(pattern, len(text)) if plain else 0
+    if plain and ways <= MOST_WAYS:
+
+        def search(text: str, at: int) -> tuple[int, int] | None:
+            spend(1 + ways // OF_UNIT)
+            found = plain.search(text, at)
+            return found.span() if found else None
+
+        return search
+    program = _program(pattern, ecma=ecma)
+    return lambda text, at: program.search(text, at, spend)
 
 
-def matches(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+def matches(pattern: str, text: str, spend: Spend) -> Iterator[tuple[int, int]]:
     """The matches that do not overlap; an empty one right behind another one does not count."""
-    search = searching(pattern, text)
+    search = searching(pattern, text, spend)
     at, before = 0, -1
     while at <= len(text):
         found = search(text, at)
@@ -60,21 +73,24 @@ def matches(pattern: str, text: str) -> Iterator[tuple[int, int]]:
         at, before = at + 1 if is_empty else end, end
 
 
+def _ways(pattern: str, length: int) -> int:
+    """How many ways through a text of a length there may be, each with the characters that it compares."""
+    repeated = len(REPEATED.findall(pattern)) + (not pattern.startswith("^"))
+    chosen = len(CHOSEN.findall(pattern))
+    if repeated + chosen > OF_UNIT:
+        return MOST_WAYS + 1
+    return int((length + 1) ** repeated * 2**chosen) * (1 + len(pattern) // 4)
+
+
 @lru_cache(maxsize=256)
-def _plain(pattern: str) -> Search | None:
-    """The search by this machine's regular expressions; None if they may read the expression in another way."""
+def _plain(pattern: str) -> re.Pattern[str] | None:
+    """The expression as this machine's regular expressions read it; None if they may read it in another way."""
     if NOT_ALIKE.search(pattern) or not ALIKE.fullmatch(pattern):
         return None
     try:
-        found = re.compile(_with_end(pattern), re.ASCII)
+        return re.compile(_with_end(pattern), re.ASCII)
     except re.error:
         return None
-
-    def search(text: str, at: int) -> tuple[int, int] | None:
-        match = found.search(text, at)
-        return match.span() if match else None
-
-    return search
 
 
 def _with_end(text: str) -> str:
@@ -93,14 +109,15 @@ def _with_end(text: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _program(pattern: str) -> Program:
+def _program(pattern: str, *, ecma: bool) -> Program:
     program = Program()
-    program.end = program.add(parsed(pattern), program.instruction("match"))
+    program.end = program.add(parsed(pattern, ecma=ecma), program.instruction("match"))
     return program
 
 
 class Program:
-    """Instructions, made from the end to the start: `set LETTERS NEXT`, `split FIRST SECOND`, `at PLACE NEXT`, `match`."""
+    """Instructions, made from the end to the start: `set LETTERS NEXT`, `split FIRST SECOND`, `at PLACE NEXT`,
+    `look PLACE WANTED NEXT`, `match`."""
 
     def __init__(self) -> None:
         self.instructions: list[list[Any]] = []
@@ -128,6 +145,8 @@ class Program:
                 for each in reversed(others):
                     place = self.instruction("split", each, place)
                 return place
+            case "look":
+                return self.instruction("look", self.add(node[1], self.instruction("match")), node[2], after)
         return self._repeat(node, after)
 
     def _repeat(self, node: Node, after: int) -> int:
@@ -159,7 +178,7 @@ class Program:
         self.instructions[loop][1 if greedy else 2] = self.add(node, loop)
         return loop
 
-    def search(self, text: str, at: int) -> tuple[int, int] | None:
+    def search(self, text: str, at: int, spend: Spend) -> tuple[int, int] | None:
         """Start and end of the first match from a place on."""
         found: tuple[int, int] | None = None
         ways: list[tuple[int, int]] = []  # places in the program with the start of the match, the best first
@@ -168,11 +187,23 @@ class Program:
                 ways.append((self.end, place))
             elif not ways:
                 break
-            ways, ended = self._step(ways, text, place)
+            ways, ended = self._step(ways, text, place, spend)
             found = ended or found
         return found
 
-    def _step(self, ways: list[tuple[int, int]], text: str, place: int) -> tuple[list[tuple[int, int]], tuple[int, int] | None]:
+    def _is_ahead(self, at: int, text: str, place: int, spend: Spend) -> bool:
+        """True if what begins at an instruction matches from a place on."""
+        ways = [(at, place)]
+        while ways:
+            ways, ended = self._step(ways, text, place, spend)
+            if ended:
+                return True
+            place += 1
+        return False
+
+    def _step(
+        self, ways: list[tuple[int, int]], text: str, place: int, spend: Spend
+    ) -> tuple[list[tuple[int, int]], tuple[int, int] | None]:
         """The ways behind one more character, and the match that ends here, which ends all ways that are worse."""
         seen: set[int] = set()
         ahead: list[tuple[int, int]] = []
@@ -193,10 +224,13 @@ class Program:
                 case "at":
                     if _is_at(parts[1], text, place):
                         waiting.append((parts[2], start))
+                case "look":
+                    if self._is_ahead(parts[1], text, place, spend) is parts[2]:
+                        waiting.append((parts[3], start))
                 case _:
-                    WORK.spend(len(seen))
+                    spend(STEP * len(seen))
                     return ahead, (start, place)
-        WORK.spend(len(seen))
+        spend(STEP * len(seen))
         return ahead, None
 
     def _has(self, at: int, letters: Letters, letter: str) -> bool:

@@ -1,7 +1,9 @@
 """Regular expressions as Go reads them: the syntax of RE2, and the first of the leftmost matches.
 
-`parsed` gives a tree, which `automata` runs: `("set", Letters)`, `("all", nodes)`, `("any", nodes)`, `("at", place)`,
-`("repeat", node, least, most, greedy)`.
+`parsed` gives a tree, which `regex` runs: `("set", Letters)`, `("all", nodes)`, `("any", nodes)`, `("at", place)`,
+`("repeat", node, least, most, greedy)`, `("look", node, wanted)`.
+
+JSON Schema has the expressions of ECMAScript. Of these, look-ahead and `\\uXXXX` are read, too, where they are asked for.
 
 upstream: Go's regexp/syntax/parse.go
 """
@@ -12,7 +14,7 @@ import re
 import unicodedata
 
 from krm_fn.base.value import Value
-from krm_fn.policies.errors import EvaluationError, Unsupported
+from krm_fn.base.work import Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,8 +48,12 @@ ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 CATEGORIES = frozenset("L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp".split())  # noqa: SIM905
 COUNT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
 FLAGS = re.compile(r"\(\?(?:P?<([A-Za-z0-9_]+)>|([imsU]*)(-[imsU]+)?([:)]))")
-# The letters beyond ASCII that are the same as one of ASCII if case does not matter.
+# Letters beyond ASCII that are the same as one of ASCII if case does not matter.
 FOLDED = {"\u017f": "s", "\u212a": "k"}
+
+
+class WrongPatternError(ValueError):
+    """A regular expression is wrong."""
 
 
 class Letters(Value):
@@ -77,22 +83,22 @@ class Letters(Value):
         return any(category.startswith(name) is not negated for name, negated in self.categories)
 
 
-def parsed(text: str) -> Node:
-    """The tree of a regular expression. Raises: EvaluationError for a wrong one; Unsupported."""
-    parser = _Parser(text)
+def parsed(text: str, *, ecma: bool = False) -> Node:
+    """The tree of a regular expression. Raises: WrongPatternError; Unsupported."""
+    parser = _Parser(text, ecma=ecma)
     node = parser.choice()
     if parser.at < len(text):
         raise _wrong()
     return node
 
 
-def _wrong() -> EvaluationError:
-    return EvaluationError("error parsing regexp")
+def _wrong() -> WrongPatternError:
+    return WrongPatternError("error parsing regexp")
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.depth = text, 0, 0
+    def __init__(self, text: str, *, ecma: bool) -> None:
+        self.text, self.at, self.depth, self.ecma = text, 0, 0, ecma
         self.flags = frozenset[str]()
         self.names: set[str] = set()
 
@@ -187,7 +193,10 @@ class _Parser:
         if self.depth > DEEPEST:
             raise Unsupported("a regular expression with many groups in groups")
         before = self.flags
-        if self.text.startswith("(?", self.at):
+        look = self.text[self.at : self.at + 3] if self.ecma else ""
+        if look in ("(?=", "(?!"):
+            self.at += 3
+        elif self.text.startswith("(?", self.at):
             if self.flag() == ")":
                 self.depth -= 1
                 return None
@@ -197,7 +206,7 @@ class _Parser:
         if not self.take(")"):
             raise _wrong()
         self.flags, self.depth = before, self.depth - 1
-        return node
+        return ("look", node, look == "(?=") if look in ("(?=", "(?!") else node
 
     def flag(self) -> str:
         """Reads the flags or the name of a group; gives the sign at their end."""
@@ -245,6 +254,7 @@ class _Parser:
             self.at += octal.end()
             return int(octal[0], 8)
         base16 = re.match(r"x(?:([0-9A-Fa-f]{2})|\{([0-9A-Fa-f]{1,8})\})", rest)
+        base16 = base16 or (re.match(r"u([0-9A-Fa-f]{4})()", rest) if self.ecma else None)
         if base16:
             self.at += base16.end()
             number = int(base16[1] or base16[2], 16)
@@ -274,7 +284,8 @@ class _Parser:
 
     def element(self, ranges: list[Range], categories: list[tuple[str, bool]], *, first: bool) -> None:
         """One element of a class in brackets."""
-        if self.text.startswith("-", self.at) and not first and not self.text.startswith("-]", self.at):
+        between = not first and not self.text.startswith("-]", self.at)
+        if self.text.startswith("-", self.at) and between and not self.ecma:
             raise _wrong()
         posix = re.compile(r"\[:(\^?)([a-z]+):\]").match(self.text, self.at)
         if posix:
