@@ -10,7 +10,9 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import metadata
 from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.kubevirt.instance import complete, start
+from krm_fn.kubevirt.migratability import assessed
 from krm_fn.kubevirt.pods import Around
+from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.presets import apply_presets
 from krm_fn.kubevirt.presets.index import NONE, Presets
 from krm_fn.pipeline.equivalents import compiled, dumped, notes, nothing
@@ -58,10 +60,10 @@ read = compiled([*PLACES, *OTHERS])
 
 
 class Starts:
-    """Starts the instances of a bundle."""
+    """Starts the instances of a bundle. `migrations`: what an instance leads to includes what its migrations depend on."""
 
-    def __init__(self, facts: BundleFacts) -> None:
-        self._facts = facts
+    def __init__(self, facts: BundleFacts, *, migrations: bool = False) -> None:
+        self._facts, self._migrations = facts, migrations
         self.ranges = limit_ranges.by_namespace(facts.bundle)
         presets = None if facts.config.presets == "ignore" else Presets(facts.bundle)
         self._presets = presets if presets and facts.bundle.of_kind("VirtualMachineInstancePreset") else None
@@ -108,7 +110,8 @@ class Starts:
     def _launched(self, instance: Object, namespace: str) -> Launched:
         facts = self._facts
         around = Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
-        return launched(instance, around, self.ranges.get(namespace, ()))
+        found = launched(instance, around, self.ranges.get(namespace, ()))
+        return found.but(assessment=assessed(Launch(instance, around))) if self._migrations else found
 
     def with_presets(self, entry: Entry, holder: Holder) -> Object | None:
         """The instance that stands for itself, or that a replica set makes, with presets; None where these refuse it."""
