@@ -160,6 +160,29 @@ def answer(assessment: Assessment, shared: Shared, namespace: str, name: str) ->
     return {"unknown": _unknown(best, worst, assessment), "best": answers[0], "worst": answers[1]}
 
 
+class Verdict(Value):
+    """Whether an instance can be live-migrated: `status` is None where that hangs on what is `unknown`.
+
+    `reason` and `message` are those of the first obstacle, in the worst case.
+    """
+
+    status: bool | None
+    reason: str = ""
+    message: str = ""
+    unknown: tuple[str, ...] = ()
+
+
+def verdict_of(assessment: Assessment, shared: Shared) -> Verdict:
+    """Whether the instance can be live-migrated."""
+    best, worst = circumstances(assessment, shared)
+    first = next((each for each in worst.holding(assessment) if each.live), None)
+    if first is None:
+        return Verdict(status=True)
+    status = False if any(each.live for each in best.holding(assessment)) else None
+    unknown = () if status is False else tuple(_unknown(best, worst, assessment))
+    return Verdict(status=status, reason=first.reason, message=_message(first), unknown=unknown)
+
+
 def _unknown(best: Circumstances, worst: Circumstances, assessment: Assessment) -> list[str]:
     """The names of what changes the answer: the claims, sorted, then the rest."""
     claims = sorted(set(assessment.claims.values()) & (best.shared - worst.shared))
