@@ -25,11 +25,10 @@ from krm_fn.sizing.sums import totals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.migratability import Assessment
@@ -102,7 +101,7 @@ def demands_of(facts: BundleFacts, wanted: Wanted = every, *, migrations: bool =
     `migrations`: the records also say whether a machine can be live-migrated.
     """
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
-    starts, claims = Starts(facts, migrations=migrations), _claims(facts, vms)
+    starts, claims = Starts(facts, migrations=migrations), claims_of_bundle(facts)
     for entry in facts.bundle.entries:
         holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
         if holder is None or not wanted(entry):
@@ -115,7 +114,10 @@ def demands_of(facts: BundleFacts, wanted: Wanted = every, *, migrations: bool =
             yield demand(subject, facts.bundle, starts.ranges.get(effective_namespace(entry.obj), ()))
 
 
-def _claims(facts: BundleFacts, vms: Mapping[tuple[int, Path], VmFacts]) -> Claims:
+def claims_of_bundle(facts: BundleFacts) -> Claims:
+    """The access modes of the bundle's claims."""
+    vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+
     def resolved(entry: Entry) -> Resolution | None:
         vm = vms.get((entry.item, entry.path))
         return vm.resolution if vm else None

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
+from typing import TYPE_CHECKING
 
 from diffing import diff, vm
-from functions import resource_list
 
-import krm_fn
-from krm_fn.base.objects import Object
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
 
 
 def with_claim(memory: str = "2Gi", name: str = "web") -> Object:
@@ -47,38 +46,3 @@ def test_both_cases_are_told_of_a_claim_that_is_on_no_side() -> None:
 def test_a_claim_keeps_the_access_modes_that_it_has() -> None:
     (record,) = diff([with_claim(), claim("ReadWriteOnce")], [with_claim("3Gi"), claim("ReadWriteMany")])
     assert record["effect"] == ["restartRequired", "atNextStart"]
-
-
-def test_vms_that_are_alike_but_for_the_access_modes_of_their_claims_are_told_apart() -> None:
-    size: Object = {
-        "apiVersion": "instancetype.kubevirt.io/v1beta1",
-        "kind": "VirtualMachineClusterInstancetype",
-        "metadata": {"name": "small"},
-        "spec": {"cpu": {"guest": 2}, "memory": {"guest": "2Gi"}},
-    }
-    larger = deepcopy(size)
-    larger["metadata"]["name"] = "small"
-    larger["spec"]["cpu"]["guest"] = 4
-    machines = []
-    for name, modes in (("a", ["ReadWriteOnce"]), ("b", ["ReadWriteMany"]), ("c", [])):
-        machine = with_claim(name=name)
-        machine["spec"]["instancetype"] = {"name": "small"}
-        del machine["spec"]["template"]["spec"]["domain"]["memory"], machine["spec"]["template"]["spec"]["domain"]["cpu"]
-        machines += [machine, *([claim(*modes, name=name)] if modes else [])]
-    kubevirt = {
-        "apiVersion": "kubevirt.io/v1",
-        "kind": "KubeVirt",
-        "metadata": {"name": "kubevirt"},
-        "spec": {
-            "workloadUpdateStrategy": {"workloadUpdateMethods": ["LiveMigrate"]},
-            "configuration": {"instancetype": {"referencePolicy": "expandAll"}},
-        },
-    }
-    found = krm_fn.diff(resource_list(size, kubevirt, *machines), resource_list(larger, kubevirt, *machines))
-    told = {record["name"]: record.get("migratable", {}).get("unknown") for record in found["vms"]}
-    alone = {}
-    for name in told:
-        own = [each for each in machines if each["metadata"]["name"] in (name, f"{name}-root")]
-        one = krm_fn.diff(resource_list(size, kubevirt, *own), resource_list(larger, kubevirt, *own))
-        alone[name] = one["vms"][0]
-    assert {record["name"]: record for record in found["vms"]} == alone
