@@ -62,8 +62,8 @@ class BundleFacts(Value):
     `surroundings` is what is known beside it.
     Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
     not known), `quotas`, `refused_pods` (the objects whose pods the API server refuses, with the reasons), and `evictions`
-    (the machines that a drain can't migrate); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of the config do to VMs,
-    `unevaluated` the policies that can't be evaluated.
+    (the machines that a drain can't migrate); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are
+    what the patches of the config do to VMs, `unevaluated` the policies that can't be evaluated.
     """
 
     bundle: Bundle
