@@ -22,11 +22,12 @@ def process(resource_list: Object) -> Object:
     return run(resource_list)
 
 
-def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
+def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool | str = "auto", new: bool = False) -> Object:
     """What the change from one ResourceList to another does to each VM, running ones included: `{"vms": [record, …]}`.
 
-    `apply`: the new manifest is applied; else it replaces the old one. `migratable`: running VMs can be live-migrated.
-    `new`: no VM exists yet; the records compare what new VMs start as. The arguments are left as they were.
+    `apply`: the new manifest is applied; else it replaces the old one. `migratable`: whether running VMs can be live-migrated:
+    True, False, or "auto" for what each instance and its claims say. `new`: no VM exists yet; the records compare what new VMs
+    start as. The arguments are left as they were.
     Raises: as `process`.
     """
     from krm_fn.changes.diffing import diff as run  # `import krm_fn` alone must stay cheap

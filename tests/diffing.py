@@ -10,12 +10,15 @@ Object = dict[str, Any]
 
 
 def vm(name: str = "web", **spec: Any) -> Object:
-    domain = {"cpu": {"sockets": 2}, "memory": {"guest": "2Gi"}, "devices": {}}
+    """A VM that can be live-migrated."""
+    interface = {"name": "default", "masquerade": {}}
+    domain = {"cpu": {"sockets": 2}, "memory": {"guest": "2Gi"}, "devices": {"interfaces": [interface]}}
+    template = {"spec": {"domain": domain, "networks": [{"name": "default", "pod": {}}]}}
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
         "metadata": {"name": name},
-        "spec": {"runStrategy": "Always", "template": {"spec": {"domain": domain}}, **spec},
+        "spec": {"runStrategy": "Always", "template": template, **spec},
     }
 
 

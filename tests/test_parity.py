@@ -3,6 +3,7 @@
 import json
 import re
 
+import measured
 import pytest
 from measured import files
 
@@ -164,12 +165,48 @@ def test_changes_agree(name, cases):
         records = {f"{record['namespace']}/{record['name']}": record for record in out["vms"]}
         for vm, answer in case["expect"].items():
             count += 1
-            record = records.get(vm)
-            if record is None:
-                agrees = answer["effect"] == ["nothing"]
-            else:
-                agrees = change_keys(record) == change_keys(answer) and refused_fields(answer) <= refused_fields(record)
-            if not agrees:
+            if not change_agrees(records.get(vm), answer):
                 wrong.append((case["id"], vm))
     assert not wrong, f"{len(wrong)} of {count} disagree"
     assert count
+
+
+def change_agrees(record, answer):
+    if record is None:
+        return answer["effect"] == ["nothing"]
+    return change_keys(record) == change_keys(answer) and refused_fields(answer) <= refused_fields(record)
+
+
+OF_MIGRATIONS = ("effect", "restartRequired", "live", "atRestart", "migration")
+
+
+@pytest.mark.parametrize("name", files("changes"))
+def test_what_is_known_of_an_instance_counts_as_if_it_were_given_and_else_both_cases_are_told(name):
+    wrong, told, seen = [], 0, set()
+    for case in measured.cases(name, every=6):
+        sides = change_side(case, case["old"]), change_side(case, case["new"])
+        found = {key: records_of(krm_fn.diff(*sides, migratable=key)["vms"]) for key in ("auto", True, False)}
+        statuses = {vm: statuses_of(record) for vm, record in records_of(krm_fn.capacity(sides[0])["vms"]).items()}
+        for vm, record in found["auto"].items():
+            others = {key: value for key, value in record.items() if key not in OF_MIGRATIONS}
+            otherwise = {**others, **record["ifNotMigratable"]} if "ifNotMigratable" in record else record
+            for status in statuses.get(vm, ()):
+                seen.add(status)
+                expected = found[status].get(vm)
+                told += "ifNotMigratable" in record
+                if expected is None or change_keys(record if status else otherwise) != change_keys(expected):
+                    wrong.append((case["id"], vm, status))
+    assert not wrong
+    assert seen == {True, False}
+    assert told
+
+
+def records_of(records):
+    return {f"{record['namespace']}/{record['name']}": record for record in records}
+
+
+def statuses_of(record):
+    """Whether the machine of a record can be migrated: one answer, or two where that is not known."""
+    answer = record.get("migratable")
+    answers = [] if answer is None else [answer["best"], answer["worst"]] if "unknown" in answer else [answer]
+    return {each["liveMigratable"]["status"] == "True" for each in answers}

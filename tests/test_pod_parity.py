@@ -1,4 +1,7 @@
-"""The pods that KubeVirt's own code renders, compared key by key: quantities by value, containers by name."""
+"""What KubeVirt's own code says of instances that start: whether they can be migrated, and their pods, key by key.
+
+Quantities are compared by value, containers by name.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,21 @@ def difference(answer, record):
         for key in keys
         if key not in ours or key not in theirs or comparable(key, ours[key]) != comparable(key, theirs[key])
     ]
+
+
+@pytest.mark.parametrize("name", files("migratable"))
+def test_migratability_agrees(name, cases):
+    wrong, count = [], 0
+    for case in cases(name):
+        found = answers(case)
+        for vm, answer in case["expect"].items():
+            if answer.get("upstreamCrashes"):
+                continue
+            count += 1
+            if found[vm].get("migratable") != answer:
+                wrong.append((case["id"], vm))
+    assert not wrong, f"{len(wrong)} of {count} disagree"
+    assert count
 
 
 @pytest.mark.parametrize("name", files("pods", "pods-matrix"))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
+from krm_fn.base.wording import show
 from krm_fn.changes import policies
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
-from krm_fn.changes.pairs import Assumptions, Pair
+from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import is_worth_telling, refused_record
 from krm_fn.changes.rename_records import RENAMED, told, with_renames
@@ -35,14 +37,17 @@ INSTANCE_VERSION = "kubevirt.io/v1"
 OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
-def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool = True, new: bool = False) -> Object:
+def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool | str = AUTO, new: bool = False) -> Object:
     """What the change from one ResourceList to another does to each VM: `{"vms": [record, …], "renames": […], "quotas": […],
     "summary": …, "assumptions": …}`, and `policies` if some say nothing.
 
+    `migratable`: whether running VMs can be live-migrated: True, False, or "auto" for what each instance and its claims say.
     `new`: no VM exists yet; the records compare what new VMs start as. VMs that nothing changes are left out. The arguments
     are left as they were.
-    Raises: ConfigError where a functionConfig is wrong, InputError where `items` is no list.
+    Raises: ConfigError where a functionConfig or `migratable` is wrong, InputError where `items` is no list.
     """
+    if not isinstance(migratable, bool) and migratable != AUTO:
+        raise ConfigError(f"migratable is {show(migratable)}; expected {AUTO!r}, True or False")
     return compare(side_of(base), side_of(head), Assumptions(apply=apply, migratable=migratable, new=new))
 
 

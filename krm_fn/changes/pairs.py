@@ -13,12 +13,20 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.machine import World
 
 
+AUTO = "auto"
+
+
 class Assumptions(Value):
     """How the change reaches the cluster, and what is taken for granted; see `diffing.diff`."""
 
     apply: bool = True
-    migratable: bool = True
+    migratable: bool | str = AUTO
     new: bool = False
+
+    @property
+    def assumed(self) -> bool | None:
+        """Whether running VMs can be live-migrated; None: as they say themselves."""
+        return self.migratable if isinstance(self.migratable, bool) else None
 
 
 class Pair(Value):

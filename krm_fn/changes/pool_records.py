@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from krm_fn.changes.effects import NEW, RESTART
+from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
 from krm_fn.changes.records import NOTHING, fails_as_before, record_of, refused_record, untouched_record
 from krm_fn.changes.scaling import RECREATED, RESTARTED, counts, scaled
 from krm_fn.changes.untouched import is_untouched
@@ -34,10 +37,11 @@ def pool_record(pair: Pair) -> Object:
     if not pair.how.new and is_untouched(before, after, pair.origin, pair.world):
         record = untouched_record(before, pair.origin, pair.world)
         return _completed(pair, how, record["effect"], {key: record[key] for key in SHARED if key in record})
-    return _of_vms(pair, how, stored(before), stored(after))
+    work = partial(_of_vms, how=how, before=stored(before), after=stored(after))
+    return told(in_both_cases(pair, work), pair, before)
 
 
-def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Object:
+def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Outcome:
     reaches = how in (pools.PROACTIVE, pools.OPPORTUNISTIC)
     exist = pools.replicas(pair.old.obj) > 0 and not pair.how.new
     found = _led(pair, before, after, reaches=reaches) if exist and (reaches or before == after) else None
@@ -45,7 +49,7 @@ def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Object:
     if found is None or word == RECREATED:
         found = fresh(before, after, pair.origin, pair.world)
     elif not pair.is_edited and fails_as_before(found):
-        return _completed(pair, how, [NOTHING], {})
+        return Outcome(record=_completed(pair, how, [NOTHING], {}))
     record = record_of(found, pair.owner)
     said = {key: record[key] for key in SHARED if key in record}
     effect = [word] if word else record["effect"]
@@ -60,13 +64,14 @@ def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Object:
         said["changes"] = [{**change, "when": when} for change in said["changes"]]
     if word in (RESTARTED, RECREATED):
         said["atOnce"] = pools.at_once(pair.new.obj, pair.world.release)
-    return _completed(pair, how, effect, {**said, **pair.sizes.of(found, pair.new)})
+    completed = _completed(pair, how, effect, {**said, **pair.sizes.of(found, pair.new)})
+    return outcome_of(completed, found) if effect is record["effect"] else Outcome(record=completed)
 
 
 def _led(pair: Pair, before: Object, after: Object, *, reaches: bool) -> Transition:
     """What becomes of a VM that exists."""
     write = pools.by_pool(pair.world.release) if reaches else not_at_all
-    return transition(before, after, pair.origin, pair.world, write=write, migratable=pair.how.migratable)
+    return transition(before, after, pair.origin, pair.world, write=write, migratable=pair.how.assumed)
 
 
 def _by_the_pool(found: Transition, before: Object, after: Object, pair: Pair) -> str:

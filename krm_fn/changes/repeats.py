@@ -6,6 +6,7 @@ or the cluster, the same happens to all VMs that are alike in the rest.
 
 from __future__ import annotations
 
+from krm_fn.changes.migratable import known_claims
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.references import find
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.changes.migratable import Outcome
     from krm_fn.changes.pairs import Pair
     from krm_fn.kubevirt.facts import Resolution
 
@@ -34,25 +36,25 @@ INTERFACES = "/spec/domain/devices/interfaces"
 
 
 class Repeats:
-    """The records of the VMs of a target so far."""
+    """The outcomes for the VMs of a target so far."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], tuple[Pair, Object]] = {}
+        self._known: dict[tuple[Any, ...], tuple[Pair, Outcome]] = {}
         self._kept: list[Resolution] = []  # so that no other spec gets the id of one of these
 
-    def record(self, pair: Pair, work: Callable[[Pair], Object]) -> Object:
-        """The keys of a VM's record, which `work` finds for the first of those that are alike."""
+    def outcome(self, pair: Pair, work: Callable[[Pair], Outcome]) -> Outcome:
+        """What `work` finds for the first of those VMs that are alike."""
         key = self._key(pair)
         if key is None:
             return work(pair)
         if key in self._known:
-            first, record = self._known[key]
+            first, outcome = self._known[key]
             pair.sizes.repeat(first.new, pair.new, pair.world)
-            return record
-        record = work(pair)
-        if holds_for_others(record):
-            self._known[key] = pair, record
-        return record
+            return outcome
+        outcome = work(pair)
+        if holds_for_others(outcome.record):
+            self._known[key] = pair, outcome
+        return outcome
 
     def _key(self, pair: Pair) -> tuple[Any, ...] | None:
         """All that the record depends on, None where that may be more than is looked at here."""
@@ -66,7 +68,7 @@ class Repeats:
         self._kept += found
         sources = [getattr(each, matcher.field) for each in found for matcher in MATCHERS]
         specs = [(id(source.spec), source.table, source.origin, str(source.ref)) if source else None for source in sources]
-        return rest, pair.owner.namespace, *specs, id(pair.origin), id(pair.world)
+        return rest, pair.owner.namespace, *specs, id(pair.origin), id(pair.world), known_claims(pair)
 
 
 def holds_for_others(record: Object) -> bool:

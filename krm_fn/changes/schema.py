@@ -53,6 +53,7 @@ def schema() -> Schema:
         "$defs": {
             "vm": _vm(),
             "change": _change(),
+            "migratable": _migratable(),
             "cause": _cause(),
             "kept": _kept(),
             "update": _update(),
@@ -93,13 +94,14 @@ def _summary() -> Schema:
 
 
 def _assumptions() -> Schema:
-    names = ("apply", "migratable", "new")
-    return _object({name: {"type": "boolean"} for name in names}, required=names)
+    names = {"apply": {"type": "boolean"}, "migratable": {"enum": [True, False, "auto"]}, "new": {"type": "boolean"}}
+    return _object(names, required=tuple(names))
 
 
 def _vm() -> Schema:
     paths = _list(TEXT, "JSON pointers; an entry of a list has its name in brackets")
     words = sorted({effect for level in LEVELS for effect in level.effects} | {"nothing"})
+    effect = _list({"enum": words}, "the short form of the other keys")
     return _object(
         {
             "target": _text("the folder of the kustomization or of the files, in a comparison of repositories"),
@@ -110,13 +112,18 @@ def _vm() -> Schema:
             "from": {"$ref": "#/$defs/name"},
             "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
             "deletes": _list(TEXT, "objects that are deleted with the VM of the old name"),
-            "effect": _list({"enum": words}, "the short form of the other keys"),
+            "effect": effect,
             "update": {"$ref": "#/$defs/update"},
             "restartRequired": _text("the message of the condition RestartRequired"),
             "live": paths,
             "atRestart": paths,
             "startError": _text("why the VM would not start"),
             "migration": _migration(),
+            "migratable": {"$ref": "#/$defs/migratable"},
+            "ifNotMigratable": _object(
+                {"effect": effect, "restartRequired": TEXT, "live": paths, "atRestart": paths, "migration": _migration()},
+                required=("effect",),
+            ),
             "volumesChange": _text("why KubeVirt cannot migrate volumes to other claims"),
             "power": {"enum": ["running", "halted", "stopped", "started"]},
             "revisionsChanged": paths,
@@ -180,6 +187,18 @@ def _migration() -> Schema:
             "network": {"enum": ["immediate", "pending"]},
         },
         required=("because", "by"),
+    )
+
+
+def _migratable() -> Schema:
+    return _object(
+        {
+            "status": {"enum": ["False", "Unknown"], "description": "whether the running instance can be live-migrated"},
+            "reason": _text("KubeVirt's reason, in the worst case"),
+            "message": TEXT,
+            "unknown": _list(TEXT, "what is not known: PersistentVolumeClaim/NAME, Node/tsc-frequency"),
+        },
+        required=("status", "reason", "message"),
     )
 
 

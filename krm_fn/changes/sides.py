@@ -11,6 +11,7 @@ from krm_fn.base.value import Value
 from krm_fn.changes.owners import key_of
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.holders import SERVED
+from krm_fn.kubevirt.migratability.claims import Claims
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.updates.machine import World
 from krm_fn.pipeline.analysis import Analysis, analysis_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.changes.owners import Key
+    from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.settings import Config
 
 METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
@@ -33,6 +35,7 @@ class Side(Value):
     analysis: Analysis
     holders: dict[Key, Entry]
     worlds: dict[tuple[str, str], World]
+    claims: Claims
 
     def rendered(self, entry: Entry) -> Object:
         """An object as `render` writes it; one that can't be rendered stays as it is."""
@@ -59,6 +62,7 @@ class Side(Value):
             release=analysis.release,
             resolver=analysis.resolver(),
             presets=analysis.presets.seen_by(api_version, namespace) if analysis.presets else NONE,
+            claims=self.claims,
             update_methods=tuple(map(str, as_list(get(found.obj, METHODS)))) if found else (),
         )
 
@@ -79,7 +83,14 @@ def side(items: list[Any], settings: Config) -> Side:
     for group, kind in SERVED:
         for entry in bundle.ordered(bundle.of_kind(kind, group)):
             holders.setdefault(key_of(entry.obj), entry)
-    return Side(analysis=analysis_of(bundle, settings), holders=holders, worlds={})
+    analysis = analysis_of(bundle, settings)
+    resolver = analysis.resolver()
+
+    def resolved(entry: Entry) -> Resolution | None:
+        found = analysis.resolved(entry, resolver)
+        return found[2] if found else None
+
+    return Side(analysis=analysis, holders=holders, worlds={}, claims=Claims(bundle, analysis.release, resolved))
 
 
 def _last_of_each(objects: list[Object]) -> list[Object]:

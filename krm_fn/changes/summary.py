@@ -77,9 +77,14 @@ def called(record: Object) -> str | None:
 
 
 def fails(records: Sequence[Object], word: str) -> bool:
-    """True where a record is as severe as a level, or more. At the level `any`, each record is."""
+    """True where a record is as severe as a level, or more. At the level `any`, each record is.
+
+    Where it is not known whether a VM can be migrated, both cases count.
+    """
     most = len(LEVELS) if word == WORDS[-1] else WORDS.index(word)
-    return any(severity(record) <= most and not record.get("asBefore") for record in records)
+    counted = [record for record in records if not record.get("asBefore")]
+    otherwise = [each for record in counted if (each := record.get("ifNotMigratable"))]
+    return any(severity(each) <= most for each in (*counted, *otherwise))
 
 
 def has_error(answer: Object) -> bool:

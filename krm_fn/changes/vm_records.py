@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
 from krm_fn.changes.records import fails_as_before, record_of, untouched_record
 from krm_fn.changes.untouched import is_untouched, starts_the_same
 from krm_fn.kubevirt.updates.admission import admitted
@@ -26,19 +29,19 @@ def vm_record(pair: Pair, repeats: Repeats) -> Object:
         return untouched_record(old, *worlds)
     if how.new and starts_the_same(old, new, *worlds):
         return untouched_record(old, *worlds, existing=False)
-    return repeats.record(pair, _new if how.new else _updated)
+    return told(repeats.outcome(pair, _new if how.new else partial(in_both_cases, work=_updated)), pair, old)
 
 
-def _updated(pair: Pair) -> Object:
+def _updated(pair: Pair) -> Outcome:
     write = applied if pair.how.apply else by_replacement
     worlds = pair.origin, pair.world
-    found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.migratable)
+    found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.assumed)
     if not pair.is_edited and fails_as_before(found):
-        return untouched_record(pair.old.obj, *worlds)
+        return Outcome(record=untouched_record(pair.old.obj, *worlds))
     record = {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
-    if not _fails_anyway(found, record["effect"], pair):
-        return record
-    return {**record, "asBefore": True, **({} if pair.is_edited else {"unedited": True})}
+    if _fails_anyway(found, record["effect"], pair):
+        record |= {"asBefore": True, **({} if pair.is_edited else {"unedited": True})}
+    return outcome_of(record, found)
 
 
 def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
@@ -53,11 +56,11 @@ def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
     return again.verdict.causes == found.verdict.causes
 
 
-def _new(pair: Pair) -> Object:
+def _new(pair: Pair) -> Outcome:
     found = fresh(pair.old.obj, pair.new.obj, pair.origin, pair.world)
     if not pair.is_edited and _is_refused_as_before(found):
-        return untouched_record(pair.old.obj, pair.origin, pair.world, existing=False)
-    return {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
+        return Outcome(record=untouched_record(pair.old.obj, pair.origin, pair.world, existing=False))
+    return Outcome(record={**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)})
 
 
 def _is_refused_as_before(found: Transition) -> bool:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.changes import renames
+from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_fields import cause, causes, change, field, value, values
@@ -37,6 +38,7 @@ SIZES = frozenset(
     )
 )
 LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
+CLAIM, SHARED = "PersistentVolumeClaim/", "ReadWriteMany"
 LABELS = {
     "restartRequired": "restart required",
     "volumesChange": "no migration of volumes",
@@ -120,6 +122,7 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     for key, word in LABELS.items():
         if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
             yield f"  {word}: {pen.prose(record[key])}"
+    yield from _unmoved(record, pen, generic=generic)
     yield from _of_pool(record, pen)
     if "guest" in record:
         yield f"  guest: {guest(record, pen)}"
@@ -131,6 +134,30 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
         yield f"  creates {pen.name(_of(name, record, generic))}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept, pen)
+
+
+def _unmoved(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
+    """Why the machine can't be live-migrated, or what is not known of that and what happens if it can't."""
+    if "migratable" not in record:
+        return
+    why = record["migratable"]
+    if "unknown" not in why:
+        yield f"  it can't be live-migrated: {pen.prose(_of(why['message'], record, generic))}"
+        return
+    claims = [_of(name.removeprefix(CLAIM), record, generic) for name in why["unknown"] if name.startswith(CLAIM)]
+    asked = [f"claim {' and '.join(map(pen.name, claims))} {'is' if len(claims) == 1 else 'are'} {SHARED}"] if claims else []
+    asked += ["a node exposes a TSC frequency"] if len(claims) < len(why["unknown"]) else []
+    yield f"  not known: whether {' and whether '.join(asked)}. If not, {_otherwise(record)}"
+
+
+def _otherwise(record: Object) -> str:
+    """What happens where a machine can't be live-migrated."""
+    other = record["ifNotMigratable"]
+    said = sentence({**record, "effect": other["effect"]})
+    subject = "" if record["kind"] == POOL else "it "
+    return f"{subject}{said}" + (
+        f": {why}" if (why := other.get("restartRequired")) not in (None, record.get("restartRequired")) else ""
+    )
 
 
 def _judgements(record: Object, pen: Pen) -> Iterator[str]:

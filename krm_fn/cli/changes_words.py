@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 ONE = {"s": "s", "is": "is", "it": "it", "they": "it", "its": "its"}
 SEVERAL = {"s": "", "is": "are", "it": "them", "they": "they", "its": "their"}
 
-# What an effect says of VMs, the most severe first.
+NOBODY, UNMOVED = "migration:nobody", "migration:impossible"
+# What an effect says of VMs, the most severe first. UNMOVED is NOBODY for machines that can't be live-migrated.
 OF_VM = {
     "refused": "KubeVirt refuses the update",
     "refusedByPolicy": "a policy refuses the update",
@@ -31,6 +32,7 @@ OF_VM = {
     "migration:Evict": "KubeVirt shuts {it} down to finish the change",
     "migration:LiveMigrate": "KubeVirt live-migrates {it} to finish the change",
     "migration:nobody": "need{s} a live migration, and nobody starts it",
+    UNMOVED: "need{s} a live migration, which is not possible",
     "live": "change{s} while {they} run{s}",
     "started": "{is} started",
     "added": "{is} new",
@@ -54,6 +56,7 @@ OF_KINDS = {
         "migration:Evict": "KubeVirt shuts {its} VMs down to finish the change",
         "migration:LiveMigrate": "KubeVirt live-migrates {its} VMs to finish the change",
         "migration:nobody": "{its} VMs need a live migration, and nobody starts it",
+        UNMOVED: "{its} VMs need a live migration, which is not possible",
         "live": "{its} VMs change while they run",
         "started": "{its} VMs are started",
         "scaledOut": "KubeVirt creates VMs",
@@ -103,7 +106,9 @@ ROLLOUTS = {
 def sentence(record: Object, *, several: bool = False, new: bool = False) -> str:
     """What happens to the object of a record, or to `several` like it; `new`: nothing exists yet."""
     words = SEVERAL if several else ONE
-    said = "; ".join(_said(effect, record["kind"], new).format(**words) for effect in told(record))
+    fixed = record.get("migratable", {}).get("status") == "False"
+    effects = (UNMOVED if fixed and effect == NOBODY else effect for effect in told(record))
+    said = "; ".join(_said(effect, record["kind"], new).format(**words) for effect in effects)
     return f"{said}, as before the change" if "asBefore" in record else said
 
 

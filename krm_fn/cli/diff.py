@@ -12,7 +12,7 @@ import click
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
-from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.pairs import AUTO, Assumptions
 from krm_fn.changes.sides import side
 from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import build_flags, changes_patch, completion, diff_units, options, progress
@@ -49,6 +49,7 @@ UNSET = {key.field: NOTHING[key.field] for key in KEYS if key.name not in CLUSTE
 # The flags that may name a file.
 FILES = ("config_file", "configuration")
 OUTPUTS = ("text", "json", "markdown", "patch")
+MIGRATABLE: dict[str, bool | str] = {AUTO: AUTO, "true": True, "false": False}
 
 
 class Run(Value):
@@ -107,7 +108,14 @@ class Run(Value):
     help="A KubeVirt configuration that is laid over that of the cluster after the change, as --configuration is on both "
     "sides. HEAD may be left out.",
 )
-@click.option("--not-migratable", is_flag=True, help="Assume that running VMs cannot be live-migrated.")
+@click.option(
+    "--migratable",
+    type=click.Choice(tuple(MIGRATABLE)),
+    default=AUTO,
+    show_default=True,
+    help="Whether running VMs can be live-migrated. auto: as KubeVirt decides it for each of them.",
+)
+@click.option("--not-migratable", "migratable", flag_value="false", hidden=True)
 @click.option(
     "--assume",
     type=click.Choice(("existing", "new")),
@@ -143,7 +151,7 @@ def diff(
     to_kubevirt_version: str | None,
     to_configuration: str | None,
     replace: bool,
-    not_migratable: bool,
+    migratable: str,
     **flags: Any,
 ) -> int:
     """Say what a change does to each VM, running ones included.
@@ -163,7 +171,7 @@ def diff(
     run = Run(
         flags={**UNSET, **flags},
         bar=progress.shown(quiet=flags["verbose"]),
-        assumptions=Assumptions(apply=not replace, migratable=not not_migratable, new=assume == "new"),
+        assumptions=Assumptions(apply=not replace, migratable=MIGRATABLE[migratable], new=assume == "new"),
         to=_cluster_after(to_kubevirt_version, to_configuration),
     )
     if base is None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of
-from krm_fn.base.paths import get, with_integers
+from krm_fn.base.objects import group_of, kind_of, name_of
+from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.kubevirt.holders import SERVED
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED
+from krm_fn.kubevirt.migratability import answer, claims_of
+from krm_fn.kubevirt.migratability.claims import Claims
 from krm_fn.kubevirt.releases import require_measured
 from krm_fn.pipeline.facts import every, gather
 from krm_fn.pipeline.refusals import refused, refused_object
@@ -25,7 +29,9 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.holders import Holder
+    from krm_fn.kubevirt.migratability import Assessment
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.facts import Wanted
@@ -58,7 +64,7 @@ def capacity(resource_list: Object) -> Object:
 
 def capacity_of(bundle: Bundle, settings: Config) -> Object:
     """The same for a bundle."""
-    demands = list(demands_of(facts_of(bundle, settings)))
+    demands = list(demands_of(facts_of(bundle, settings), migrations=True))
     return shown(bundle, demands)
 
 
@@ -89,10 +95,13 @@ def _defaults(settings: Config) -> str:
     return "cluster" if settings.states_cluster else "auto"
 
 
-def demands_of(facts: BundleFacts, wanted: Wanted = every) -> Iterator[Demand]:
-    """What each wanted object needs that starts instances, in the bundle's order."""
-    starts = Starts(facts)
+def demands_of(facts: BundleFacts, wanted: Wanted = every, *, migrations: bool = False) -> Iterator[Demand]:
+    """What each wanted object needs that starts instances, in the bundle's order.
+
+    `migrations`: the records also say whether a machine can be live-migrated.
+    """
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+    starts, claims = Starts(facts, migrations=migrations), claims_of_bundle(facts)
     for entry in facts.bundle.entries:
         holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
         if holder is None or not wanted(entry):
@@ -100,7 +109,29 @@ def demands_of(facts: BundleFacts, wanted: Wanted = every) -> Iterator[Demand]:
         vm = vms.get((entry.item, entry.path))
         if vm or (holder.vm is None and isinstance(get(entry.obj, holder.instance), dict)):
             subject = _of_vm(vm, starts) if vm else _of_instance(entry, holder, facts, starts)
+            if subject.launched and subject.launched.assessment:
+                subject = subject.but(migratable=_migratable(subject, subject.launched.assessment, holder, claims))
             yield demand(subject, facts.bundle, starts.ranges.get(effective_namespace(entry.obj), ()))
+
+
+def claims_of_bundle(facts: BundleFacts) -> Claims:
+    """The access modes of the bundle's claims."""
+    vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
+
+    def resolved(entry: Entry) -> Resolution | None:
+        vm = vms.get((entry.item, entry.path))
+        return vm.resolution if vm else None
+
+    return Claims(facts.bundle, facts.release, resolved)
+
+
+def _migratable(subject: Subject, assessment: Assessment, holder: Holder, claims: Claims) -> Object:
+    """Whether the machine of an object can be live-migrated."""
+    obj = subject.entry.obj
+    spec = get(subject.resolution.vm, INSTANCE_SPEC) if subject.resolution else get(obj, holder.instance)
+    own = assessment.with_claims(claims_of(as_list(get(spec, ("volumes",)))))
+    namespace = effective_namespace(obj)
+    return answer(own, partial(claims.is_shared, namespace), namespace, name_of(obj))
 
 
 def _of_vm(vm: VmFacts, starts: Starts) -> Subject:

@@ -6,12 +6,13 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import IGNORE, annotations_of
-from krm_fn.base.paths import with_integers
+from krm_fn.base.paths import get, with_integers
 from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.findings.finding import Suppressed
 from krm_fn.findings.limits import InAll, limited
 from krm_fn.kubevirt import schema
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.facts import gather
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 # The kinds that bound what VMs may need.
 BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota")
+
+EVICTION_STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 
 # The modes in which patches are applied, or at least tried.
 PATCHING = ("expand", "validate")
@@ -297,7 +300,7 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
         for refused in refusals:
             yield from registry.judge("admission", refused, severity, limit)
         gated = tuple(refused for refused in refusals if refused.gated)
-        facts = _bounded(facts.but(faults=webhooks.faults(facts, refusals), gated=gated))
+        facts = _drained(_bounded(facts.but(faults=webhooks.faults(facts, refusals), gated=gated)))
         yield from registry.judge_bundle(facts, severity, "lint")
 
 
@@ -307,6 +310,15 @@ def _bounded(facts: BundleFacts) -> BundleFacts:
     from krm_fn.pipeline import bounds  # few bundles have any
 
     return bounds.with_bounds(facts)
+
+
+def _drained(facts: BundleFacts) -> BundleFacts:
+    asked = facts.cluster.setting("evictionStrategy") or any(get(vm.vm, EVICTION_STRATEGY) for vm in facts.vms)
+    if not asked:
+        return facts
+    from krm_fn.pipeline import evictions  # few VMs and clusters set a strategy
+
+    return evictions.with_evictions(facts)
 
 
 def _refusals(facts: BundleFacts) -> Iterable[AdmissionFacts]:

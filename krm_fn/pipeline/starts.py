@@ -10,7 +10,9 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import metadata
 from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.kubevirt.instance import complete, start
+from krm_fn.kubevirt.migratability import assessed
 from krm_fn.kubevirt.pods import Around
+from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.presets import apply_presets
 from krm_fn.kubevirt.presets.index import NONE, Presets
 from krm_fn.pipeline.equivalents import compiled, dumped, notes, nothing
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.holders import Holder
+    from krm_fn.kubevirt.migratability import Assessment
     from krm_fn.kubevirt.presets.index import Group
     from krm_fn.pipeline.equivalents import Row
     from krm_fn.rules.facts.bundles import BundleFacts
@@ -58,14 +61,15 @@ read = compiled([*PLACES, *OTHERS])
 
 
 class Starts:
-    """Starts the instances of a bundle."""
+    """Starts the instances of a bundle. `migrations`: what an instance leads to includes what its migrations depend on."""
 
-    def __init__(self, facts: BundleFacts) -> None:
-        self._facts = facts
+    def __init__(self, facts: BundleFacts, *, migrations: bool = False) -> None:
+        self._facts, self._migrations = facts, migrations
         self.ranges = limit_ranges.by_namespace(facts.bundle)
         presets = None if facts.config.presets == "ignore" else Presets(facts.bundle)
         self._presets = presets if presets and facts.bundle.of_kind("VirtualMachineInstancePreset") else None
         self._known: dict[tuple[Any, ...], Launched | None] = {}
+        self._assessed: dict[tuple[Any, ...] | None, Assessment | None] = {}
         self._specs: dict[int, Object] = {}
 
     def of_vm(self, vm: VmFacts) -> Launched | None:
@@ -76,6 +80,14 @@ class Starts:
         if key not in self._known:
             self._known[key] = self._of_vm(vm)
         return self._known[key]
+
+    def assessment(self, vm: VmFacts) -> Assessment | None:
+        """What migrations of a VM's instance depend on, None where none starts. No pod is worked out."""
+        key = self._key(vm)
+        if key is None or key not in self._assessed:
+            instance, namespace = self._instance(vm), effective_namespace(vm.entry.obj)
+            self._assessed[key] = None if instance is None else assessed(Launch(instance, self._around(namespace)))
+        return self._assessed[key]
 
     def _key(self, vm: VmFacts) -> tuple[Any, ...] | None:
         """All that the pod of a VM depends on, None where that may be more than is looked at here."""
@@ -90,8 +102,12 @@ class Starts:
         return None if found is None else (effective_namespace(vm.entry.obj), found, *tables, *map(id, sources))
 
     def _of_vm(self, vm: VmFacts) -> Launched | None:
+        instance = self._instance(vm)
+        return None if instance is None else self._launched(instance, effective_namespace(vm.entry.obj))
+
+    def _instance(self, vm: VmFacts) -> Object | None:
         namespace = effective_namespace(vm.entry.obj)
-        started = start(
+        return start(
             vm.resolution,
             owner=vm.entry.obj,
             namespace=namespace,
@@ -99,16 +115,19 @@ class Starts:
             cluster=self._facts.cluster,
             release=self._facts.release,
             presets=self._seen(vm.entry.obj["apiVersion"], namespace),
-        )
-        return self._launched(started.instance, namespace) if started.instance is not None else None
+        ).instance
 
     def _seen(self, version: str, namespace: str) -> Group:
         return self._presets.seen_by(version, namespace) if self._presets else NONE
 
-    def _launched(self, instance: Object, namespace: str) -> Launched:
+    def _around(self, namespace: str) -> Around:
         facts = self._facts
-        around = Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
-        return launched(instance, around, self.ranges.get(namespace, ()))
+        return Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+
+    def _launched(self, instance: Object, namespace: str) -> Launched:
+        around = self._around(namespace)
+        found = launched(instance, around, self.ranges.get(namespace, ()))
+        return found.but(assessment=assessed(Launch(instance, around))) if self._migrations else found
 
     def with_presets(self, entry: Entry, holder: Holder) -> Object | None:
         """The instance that stands for itself, or that a replica set makes, with presets; None where these refuse it."""

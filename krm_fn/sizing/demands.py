@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Resolution
+    from krm_fn.kubevirt.migratability import Assessment
     from krm_fn.kubevirt.pods import Around
     from krm_fn.sizing.pods import AdmittedPod
 
@@ -34,19 +35,21 @@ class Launched(Value):
     """What the start of an instance leads to: the guest, and in `result` the pod, or why there is none, as in records.
 
     `pods` are the pods as the API server admits them, `state` is the claim for what the guest keeps of its TPM or EFI.
+    `assessment` is what migrations depend on, None where nobody asks for it.
     """
 
     guest: Object
     result: Object
     pods: tuple[AdmittedPod, ...] = ()
     state: Object = {}  # noqa: RUF012  nobody writes into a Value
+    assessment: Assessment | None = None
 
 
 class Subject(Value):
     """An object that starts instances, and what the start of one leads to, None where none starts.
 
     `resolution` is the VM in it with what it refers to, None where it holds none. `refused` says why KubeVirt refuses it,
-    `unknown` why nobody can tell what it needs.
+    `unknown` why nobody can tell what it needs. `migratable` is whether its machine can be live-migrated, as in records.
     """
 
     entry: Entry
@@ -54,6 +57,7 @@ class Subject(Value):
     resolution: Resolution | None = None
     refused: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    migratable: Object = {}  # noqa: RUF012  nobody writes into a Value
 
 
 class Demand(Value):
@@ -116,6 +120,8 @@ def demand(subject: Subject, bundle: Bundle, ranges: Sequence[Object] = ()) -> D
         if why:
             record[key] = list(why)
     record.update(found.result if found else {})
+    if subject.migratable:
+        record["migratable"] = subject.migratable
     claims = _claims(subject, bundle)
     if found and found.state:
         claims += storage.named_state(found.state, effective_namespace(obj), name_of(obj), bundle)

@@ -72,11 +72,42 @@ def _record() -> Object:
         "refused": {**TEXTS, "description": "Why KubeVirt refuses the object."},
         "unknown": {**TEXTS, "description": "Why its needs are not known: it refers to objects that are not in the bundle."},
         "evictionStrategy": TEXT,
+        "migratable": {"anyOf": [_migratable(), _unknown()], "description": "Whether its machine can be live-migrated."},
         "limitRange": _limit_range(),
         "storage": _list({"$ref": "#/$defs/claim"}),
         "cost": {**COST, "description": "With `capacity --prices`: of all its machines for a month."},
     }
     return closed(properties, required=("kind", "namespace", "name", "starts"))
+
+
+def _migratable() -> Object:
+    """As KubeVirt has it of a running instance."""
+    reason = {"reason": TEXT, "message": TEXT}
+    condition = closed({"status": {"enum": ["True", "False"]}, **reason}, required=("status",))
+    effects = {
+        "effect": {"enum": ["migrates", "refused", "shutDown", "external"]},
+        "message": {"type": "string", "description": "KubeVirt's answer to a refused eviction."},
+    }
+    properties = {
+        "liveMigratable": {**condition, "description": "The condition of the instance."},
+        "also": {
+            **_list(closed(reason, required=tuple(reason))),
+            "description": "Obstacles that the first one hides.",
+        },
+        "migrationMethod": {"enum": ["LiveMigration", "BlockMigration"], "description": "BlockMigration copies local disks."},
+        "storageLiveMigratable": {**condition, "description": "Whether it can be migrated if its volumes move, too."},
+        "evictionStrategy": {"type": "string", "description": "The effective one."},
+        "eviction": {**closed(effects, required=("effect",)), "description": "What a drain of the node does."},
+    }
+    required = ("liveMigratable", "storageLiveMigratable", "evictionStrategy", "eviction")
+    return closed(properties, required=required)
+
+
+def _unknown() -> Object:
+    """Where the bundle lacks something that decides."""
+    names = {**TEXTS, "description": "What is not known: PersistentVolumeClaim/NAME, Node/tsc-frequency."}
+    properties = {"unknown": names, "best": _migratable(), "worst": _migratable()}
+    return closed(properties, required=tuple(properties))
 
 
 def _pod() -> Object:

@@ -110,7 +110,7 @@ def test_other_data_volume_templates_delete_vms_since_1_6(release: str, effect: 
         blank = {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": size}}}}
         changed = in_pool(dataVolumeTemplates=[{"metadata": {"name": "root"}, "spec": blank}])
         spec = changed["spec"]["virtualMachineTemplate"]["spec"]["template"]["spec"]
-        spec["domain"]["devices"] = {"disks": [{"name": "root", "disk": {}}]}
+        spec["domain"]["devices"]["disks"] = [{"name": "root", "disk": {}}]
         spec["volumes"] = [{"name": "root", "dataVolume": {"name": "root"}}]
         return changed
 

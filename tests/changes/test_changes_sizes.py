@@ -141,7 +141,7 @@ def test_claims_of_data_volume_templates_count() -> None:
     storage = {"resources": {"requests": {"storage": "20Gi"}}}
     changed = vm(dataVolumeTemplates=[{"metadata": {"name": "a"}, "spec": {"source": {"blank": {}}, "storage": storage}}])
     spec = changed["spec"]["template"]["spec"]
-    spec["domain"]["devices"] = {"disks": [{"name": "a", "disk": {}}]}
+    spec["domain"]["devices"]["disks"] = [{"name": "a", "disk": {}}]
     spec["volumes"] = [{"name": "a", "dataVolume": {"name": "a"}}]
     assert rows([vm(), bound], [changed, bound]) == [
         {"name": "requests.storage", "before": "0", "after": "20Gi", "hard": "15Gi", "exceeded": "5Gi"}

@@ -19,7 +19,8 @@ spec:
   runStrategy: Always
   template:
     spec:
-      domain: {cpu: {sockets: 2}, memory: {guest: 2Gi}, devices: {}}
+      domain: {cpu: {sockets: 2}, memory: {guest: 2Gi}, devices: {interfaces: [{name: default, masquerade: {}}]}}
+      networks: [{name: default, pod: {}}]
 """
 HEAD = BASE.replace("sockets: 2", "sockets: 4")
 

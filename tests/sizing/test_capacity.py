@@ -58,7 +58,8 @@ def instance(name, spec):
 
 def test_a_record_has_the_guest_and_the_pod() -> None:
     (record,) = capacity(machine())["vms"]
-    pod = record.pop("pod")
+    pod, migratable = record.pop("pod"), record.pop("migratable")
+    assert migratable["liveMigratable"]["reason"] == "InterfaceNotLiveMigratable"
     assert record == {
         "kind": "VirtualMachine",
         "namespace": "default",

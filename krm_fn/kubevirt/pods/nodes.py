@@ -75,7 +75,7 @@ def _machine(launch: Launch) -> Iterator[str]:
 
 def _tsc(launch: Launch) -> Iterator[str]:
     frequency = launch.cluster.pointer(*TSC_FREQUENCY)
-    if type(frequency) is int and frequency > 0 and (_has_invtsc(launch) or _reenlightens(launch)) and _is_amd64(launch):
+    if type(frequency) is int and frequency > 0 and (has_invtsc(launch) or _reenlightens(launch)) and _is_amd64(launch):
         yield f"scheduling.node.kubevirt.io/tsc-frequency-{frequency}"
 
 
@@ -83,7 +83,8 @@ def _is_amd64(launch: Launch) -> bool:
     return launch.spec.get("architecture") == "amd64"
 
 
-def _has_invtsc(launch: Launch) -> bool:
+def has_invtsc(launch: Launch) -> bool:
+    """True for a guest that boots only with a TSC frequency."""
     return any(name == "invtsc" and policy in ("require", "force") for name, policy in _features(launch))
 
 
@@ -97,7 +98,7 @@ def check_frequency(launch: Launch) -> None:
     upstream: pkg/virt-controller/watch/topology/hinter.go:LowestTSCFrequencyOnCluster
     """
     frequency = launch.cluster.pointer(*TSC_FREQUENCY)
-    if type(frequency) is int and frequency <= 0 and _is_amd64(launch) and _has_invtsc(launch):
+    if type(frequency) is int and frequency <= 0 and _is_amd64(launch) and has_invtsc(launch):
         raise PodError(
             "failed to determine the lowest tsc frequency on the cluster: "
             f"the configured minimumClusterTSCFrequency must be greater 0, but got {frequency}"

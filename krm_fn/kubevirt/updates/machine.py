@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.facts import Found
+    from krm_fn.kubevirt.migratability.claims import Claims
     from krm_fn.kubevirt.presets import Group
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.resolve import Resolver
@@ -25,7 +26,8 @@ LIVE = "LiveUpdate"
 class World(Value):
     """One side of a change: the objects of a cluster, its settings and its release.
 
-    `update_methods` are those of the workload updater. `presets` are those that instances in the VM's namespace see.
+    `update_methods` are those of the workload updater. `presets` are those that instances in the VM's namespace see. `claims`
+    tells which claims several nodes can use.
     """
 
     bundle: Bundle
@@ -33,6 +35,7 @@ class World(Value):
     release: Release
     resolver: Resolver
     presets: Group
+    claims: Claims
     update_methods: tuple[str, ...] = ()
 
     def gate(self, name: str) -> bool:

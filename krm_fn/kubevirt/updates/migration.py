@@ -6,12 +6,15 @@ upstream: pkg/virt-controller/watch/workload-updater/workload-updater.go:getUpda
 from __future__ import annotations
 
 from krm_fn.base.paths import get
+from krm_fn.kubevirt.migratability import assessed
+from krm_fn.kubevirt.pods.launch import Around, Launch
 from krm_fn.kubevirt.updates import networks
 from krm_fn.kubevirt.updates.resources import GUEST, SOCKETS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.migratability import Assessment, Shared
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 LIVE_MIGRATE, EVICT, NOBODY = "LiveMigrate", "Evict", "nobody"
@@ -35,6 +38,25 @@ def migration(before: Machine, after: Machine, world: World) -> Object | None:
         return None
     found: Object = {"because": because, "by": _by(after, world)}
     return {**found, "network": network} if network else found
+
+
+def assessment(machine: Machine, world: World) -> Assessment | None:
+    """What migrations of the running instance depend on; None where none runs."""
+    if machine.running is None:
+        return None
+    meta = {"name": machine.name, "annotations": machine.running.annotations}
+    around = Around(bundle=world.bundle, cluster=world.cluster, release=world.release, namespace=machine.namespace)
+    return assessed(Launch({"metadata": meta, "spec": machine.running.spec}, around))
+
+
+def shared(namespace: str, origin: World, world: World) -> Shared:
+    """Which claims of a namespace several nodes can use. A claim keeps its access modes: those before an update come first."""
+
+    def is_shared(name: str) -> bool | None:
+        before = origin.claims.is_shared(namespace, name)
+        return world.claims.is_shared(namespace, name) if before is None else before
+
+    return is_shared
 
 
 def _by(machine: Machine, world: World) -> str:

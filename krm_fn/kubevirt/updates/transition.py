@@ -5,12 +5,13 @@ from __future__ import annotations
 from krm_fn.base.objects import metadata, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.migratability import verdict_of
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.admission import Verdict, admitted, written
 from krm_fn.kubevirt.updates.controller import followed, settled
 from krm_fn.kubevirt.updates.machine import Machine, Pin
-from krm_fn.kubevirt.updates.migration import migration
+from krm_fn.kubevirt.updates.migration import assessment, migration, shared
 from krm_fn.kubevirt.updates.revisions import sync
 from krm_fn.kubevirt.updates.starting import Start, instance_of, started_spec
 from krm_fn.kubevirt.updates.stored_form import stored
@@ -18,6 +19,7 @@ from krm_fn.kubevirt.updates.stored_form import stored
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.migratability import Assessment
     from krm_fn.kubevirt.updates.applying import Writer
     from krm_fn.kubevirt.updates.machine import World
 
@@ -28,7 +30,8 @@ PASSES = 4
 class Transition(Value):
     """What became of a VM. `base` is it before the update, `head` once the controller has settled, `after` once the guest has
     followed. `first` and `last` are what it starts as before and after. `sent`: the update writes something.
-    `origin` and `world` are the clusters of both sides, `old` and `new` the manifests.
+    `origin` and `world` are the clusters of both sides, `old` and `new` the manifests. `assessment` is what migrations of the
+    instance depend on, None where nobody asks or none runs.
     """
 
     base: Machine
@@ -42,6 +45,7 @@ class Transition(Value):
     world: World
     old: Object
     new: Object
+    assessment: Assessment | None = None
 
     @property
     def needs_migration(self) -> bool:
@@ -100,9 +104,16 @@ def next_start(machine: Machine, world: World) -> Start:
     return instance_of(machine, world)
 
 
-def transition(old: Object, new: Object, base: World, head: World, *, write: Writer, migratable: bool) -> Transition:
-    """What the update of a VM from one manifest to another does, in the cluster of the head."""
-    first, start = started(created(old, base, migratable=migratable), base)
+def transition(old: Object, new: Object, base: World, head: World, *, write: Writer, migratable: bool | None) -> Transition:
+    """What the update of a VM from one manifest to another does, in the cluster of the head.
+
+    `migratable`: the instance can be live-migrated; None: as it says itself, and yes where that is not known.
+    """
+    first, start = started(created(old, base, migratable=migratable is not False), base)
+    known = assessment(first, head) if migratable is None else None
+    if known:
+        status = verdict_of(known, shared(first.namespace, base, head)).status
+        first = first.but(migratable=status is not False)
     vm = write(stored(old), stored(new), first.vm)
     machine, verdict = first, Verdict(vm=first.vm)
     if vm is not None:
@@ -124,6 +135,7 @@ def transition(old: Object, new: Object, base: World, head: World, *, write: Wri
         old=stored(old),
         new=stored(new),
         world=head,
+        assessment=known,
     )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
+    from krm_fn.rules.facts.evictions import EvictionFacts
     from krm_fn.rules.facts.patches import Patched, Unpatched
     from krm_fn.rules.facts.policies import Unevaluated
     from krm_fn.rules.facts.quotas import QuotaFacts
@@ -62,9 +63,9 @@ class BundleFacts(Value):
 
     `surroundings` is what is known beside it.
     Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
-    not known), `quotas`, and `refused_pods` (the objects whose pods the API server refuses, with the reasons); in mode
-    `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of the config do to VMs,
-    `unevaluated` the policies that can't be evaluated.
+    not known), `quotas`, `refused_pods` (the objects whose pods the API server refuses, with the reasons), and `evictions`
+    (the machines that a drain can't migrate); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are
+    what the patches of the config do to VMs, `unevaluated` the policies that can't be evaluated.
     """
 
     bundle: Bundle
@@ -79,6 +80,7 @@ class BundleFacts(Value):
     unstored: tuple[Unstored, ...] = ()
     quotas: tuple[QuotaFacts, ...] = ()
     refused_pods: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
+    evictions: tuple[EvictionFacts, ...] = ()
     patched: tuple[Patched, ...] = ()
     unpatched: tuple[Unpatched, ...] = ()
     unevaluated: tuple[Unevaluated, ...] = ()

@@ -31,6 +31,7 @@ def _set(*setting: str) -> Callable[[BundleFacts], object]:
 _has_machines = _has(*(holder.kind for holder in SERVED.values()))
 
 NEEDS: Needs = {
+    "blocked_drain": lambda facts: facts.evictions,
     "changed_in_later_release": uses_catalogue,
     "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
     "copied_revision": _has("ControllerRevision"),
@@ -41,6 +42,7 @@ NEEDS: Needs = {
     "headless_user_data": _has_machines,
     "ignored_topology": lambda facts: facts.release.within(until=NAMED_SINCE),
     "migration_over_quota": lambda facts: facts.quotas,
+    "not_migratable": lambda facts: facts.evictions,
     "outdated_revision": _has("ControllerRevision"),
     "pod_outside_limit_range": lambda facts: facts.refused_pods,
     "quota_exceeded": lambda facts: facts.quotas,

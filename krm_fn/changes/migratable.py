@@ -1,0 +1,78 @@
+"""What of a record hangs on whether the running instance can be live-migrated, and what is known of that."""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, get
+from krm_fn.base.value import Value
+from krm_fn.changes.owners import owner_of
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
+from krm_fn.kubevirt.migratability import claims_of, verdict_of
+from krm_fn.kubevirt.updates.migration import shared
+from krm_fn.kubevirt.updates.resources import NOT_MIGRATABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krm_fn.base.objects import Object
+    from krm_fn.changes.pairs import Pair
+    from krm_fn.kubevirt.migratability import Assessment, Verdict
+    from krm_fn.kubevirt.updates.transition import Transition
+
+# The keys of a record that may differ where an instance can't be migrated.
+KEYS = ("effect", "restartRequired", "live", "atRestart", "migration")
+
+
+class Outcome(Value):
+    """The keys of a record. `assessment` is what migrations of the instance depend on, None where the record hangs on none.
+
+    `moves`: the record says that it needs a migration, or that it would need one.
+    """
+
+    record: Object
+    assessment: Assessment | None = None
+    moves: bool = False
+
+
+def outcome_of(record: Object, found: Transition) -> Outcome:
+    """The outcome of a transition."""
+    moves = found.head.restart == NOT_MIGRATABLE or found.needs_migration
+    may_move = moves or bool(found.head.restart)  # the first reason for a restart hides others
+    return Outcome(record=record, assessment=found.assessment if may_move else None, moves=moves)
+
+
+def in_both_cases(pair: Pair, work: Callable[[Pair], Outcome]) -> Outcome:
+    """What `work` finds; where that hangs on something unknown, the record also says what is there otherwise."""
+    outcome = work(pair)
+    if outcome.assessment is None or _verdict(outcome.assessment, pair).status is not None:
+        return outcome
+    other = work(pair.but(how=pair.how.but(migratable=False))).record
+    otherwise = {key: other[key] for key in KEYS if key in other}
+    if otherwise == {key: outcome.record[key] for key in KEYS if key in outcome.record}:
+        return outcome.but(assessment=None)
+    return outcome.but(record={**outcome.record, "ifNotMigratable": otherwise})
+
+
+def told(outcome: Outcome, pair: Pair, vm: Object) -> Object:
+    """The record with the reason for which the instance of this VM can't be migrated, or with what is not known."""
+    if outcome.assessment is None:
+        return outcome.record
+    own = outcome.assessment.with_claims(claims_of(as_list(get(vm, (*INSTANCE_SPEC, "volumes")))))
+    found = _verdict(own, pair)
+    if found.status or not (outcome.moves or "ifNotMigratable" in outcome.record):
+        return outcome.record
+    said: Object = {"status": "Unknown" if found.unknown else "False", "reason": found.reason, "message": found.message}
+    return {**outcome.record, "migratable": {**said, **({"unknown": list(found.unknown)} if found.unknown else {})}}
+
+
+def _verdict(assessment: Assessment, pair: Pair) -> Verdict:
+    return verdict_of(assessment, shared(owner_of(pair.new.obj).namespace, pair.origin, pair.world))
+
+
+def known_claims(pair: Pair) -> tuple[bool | None, ...]:
+    """Of each claim of a VM whether several nodes can use it; () where that is taken for granted."""
+    if pair.how.assumed is not None:
+        return ()
+    is_shared = shared(owner_of(pair.new.obj).namespace, pair.origin, pair.world)
+    claims = claims_of(as_list(get(pair.old.obj, (*INSTANCE_SPEC, "volumes"))))
+    return tuple(is_shared(name) for name in claims.values())

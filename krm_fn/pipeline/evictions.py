@@ -1,0 +1,83 @@
+"""Which machines can't be live-migrated although their eviction strategy asks for it, for the rules about drains."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.paths import as_list, get
+from krm_fn.kubevirt.holders import INSTANCE_SPEC
+from krm_fn.kubevirt.migratability import IF_POSSIBLE, LIVE_MIGRATE, circumstances, claims_of
+from krm_fn.kubevirt.releases import is_measured
+from krm_fn.pipeline.capacity import claims_of_bundle
+from krm_fn.pipeline.refusals import refused
+from krm_fn.pipeline.starts import Starts
+from krm_fn.rules.facts.evictions import EvictionFacts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.paths import Path
+    from krm_fn.kubevirt.migratability import Reason
+    from krm_fn.kubevirt.migratability.claims import Claims
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.facts.vms import VmFacts
+
+MIGRATING = (LIVE_MIGRATE, IF_POSSIBLE)
+STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
+INTERFACES, ONLY_GPU = ("domain", "devices", "interfaces"), ("domain", "devices", "gpus", 0)
+
+
+def with_evictions(facts: BundleFacts) -> BundleFacts:
+    """The facts with those of drains. Nothing is said of releases whose instances are not known."""
+    wanted = [vm for vm in facts.vms if _strategy(vm, facts) in MIGRATING and not facts.bundle.is_context(vm.entry.item)]
+    if not wanted or not is_measured("instances", facts.release):
+        return facts
+    starts, claims = Starts(facts), claims_of_bundle(facts)
+    return facts.but(evictions=tuple(each for vm in wanted for each in _evictions(vm, starts, claims, facts)))
+
+
+def _strategy(vm: VmFacts, facts: BundleFacts) -> object:
+    """The effective strategy; that of a cluster whose configuration is not known is not known either."""
+    own = get(vm.vm, STRATEGY)
+    return facts.cluster.eviction_strategy if own is None and facts.cluster.known else own
+
+
+def _evictions(vm: VmFacts, starts: Starts, claims: Claims, facts: BundleFacts) -> Iterator[EvictionFacts]:
+    if vm.resolution.errors or not (vm.sound or refused(vm) is None):
+        return
+    known = starts.assessment(vm)
+    if known is None:
+        return
+    volumes = as_list(get(vm.resolution.vm, (*INSTANCE_SPEC, "volumes")))
+    own = known.with_claims(claims_of(volumes))
+    best, _ = circumstances(own, partial(claims.is_shared, effective_namespace(vm.entry.obj)))
+    certain = (each for each in best.holding(own) if each.live and (facts.cluster.known or _is_certain(each, vm)))
+    reason = next(certain, None)
+    if reason:
+        yield EvictionFacts(
+            entry=vm.entry,
+            strategy=str(_strategy(vm, facts)),
+            own=get(vm.vm, STRATEGY) is not None,
+            message=reason.message,
+            claim=reason.claim,
+            path=_place(vm, reason),
+            at=(*vm.prefix, *INSTANCE_SPEC),
+        )
+
+
+def _is_certain(reason: Reason, vm: VmFacts) -> bool:
+    """False for an obstacle that the configuration of a cluster can remove: its default network, plug-ins, gates for GPUs."""
+    if reason.path[:3] == INTERFACES:
+        interface = get(vm.vm, (*INSTANCE_SPEC, *reason.path))
+        return isinstance(interface, dict) and interface.get("binding") is None
+    return reason.path != ONLY_GPU
+
+
+def _place(vm: VmFacts, reason: Reason) -> Path:
+    """The nearest place in the object around the cause, which may come from an instancetype, a preference or the cluster."""
+    path = reason.path
+    while path and get(vm.vm, (*INSTANCE_SPEC, *path)) is None:
+        path = path[:-1]
+    return (*vm.prefix, *INSTANCE_SPEC, *path)

@@ -1,0 +1,34 @@
+"""Why a machine can't be live-migrated, in the words of the rules about drains."""
+
+from __future__ import annotations
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.rules.registry import also
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from krm_fn.base.bundle import Bundle
+    from krm_fn.findings.finding import Related
+    from krm_fn.rules.facts.evictions import EvictionFacts
+
+INTERFACE = "cannot migrate VMI which does not use masquerade"
+
+
+def worded(eviction: EvictionFacts) -> tuple[str, str]:
+    """The fact, and the fix if there is one in the object, with `, or ` after it."""
+    fact = "the VM can't be live-migrated"
+    if eviction.claim:
+        return f"{fact} because claim {eviction.claim} is not ReadWriteMany", "make the claim ReadWriteMany, or "
+    if eviction.message.startswith(INTERFACE):
+        return f"{fact} because its interface on the pod network is not masquerade", "use masquerade, or "
+    return f"{fact} ({eviction.message})", ""
+
+
+def also_claim(eviction: EvictionFacts, bundle: Bundle) -> tuple[Related, ...]:
+    """The place of the claim, where the bundle has it."""
+    namespace = effective_namespace(eviction.entry.obj)
+    for kind in ("PersistentVolumeClaim", "DataVolume") if eviction.claim else ():
+        entry = bundle.find(kind, namespace, eviction.claim)
+        if entry:
+            return also(entry, ("spec",))
+    return ()

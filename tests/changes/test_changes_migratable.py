@@ -1,0 +1,48 @@
+"""Whether a running VM can be live-migrated decides what a change does to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from diffing import diff, vm
+
+if TYPE_CHECKING:
+    from krm_fn.base.objects import Object
+
+
+def with_claim(memory: str = "2Gi", name: str = "web") -> Object:
+    found = vm(name)
+    spec = found["spec"]["template"]["spec"]
+    spec["domain"]["memory"]["guest"] = memory
+    spec["domain"]["devices"]["disks"] = [{"name": "root", "disk": {}}]
+    spec["volumes"] = [{"name": "root", "persistentVolumeClaim": {"claimName": f"{name}-root"}}]
+    return found
+
+
+def claim(*modes: str, name: str = "web") -> Object:
+    spec = {"accessModes": list(modes), "resources": {"requests": {"storage": "1Gi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"{name}-root"}, "spec": spec}
+
+
+def test_more_memory_of_a_vm_whose_claim_is_not_shared_needs_a_restart() -> None:
+    (record,) = diff([with_claim(), claim("ReadWriteOnce")], [with_claim("3Gi"), claim("ReadWriteOnce")])
+    assert record["effect"] == ["restartRequired", "atNextStart"]
+    assert record["migratable"]["reason"] == "DisksNotLiveMigratable"
+
+
+def test_a_claim_that_several_nodes_write_lets_it_grow() -> None:
+    (record,) = diff([with_claim(), claim("ReadWriteMany")], [with_claim("3Gi"), claim("ReadWriteMany")])
+    assert "live" in record["effect"]
+    assert "migratable" not in record
+
+
+def test_both_cases_are_told_of_a_claim_that_is_on_no_side() -> None:
+    (record,) = diff([with_claim()], [with_claim("3Gi")])
+    assert record["migratable"]["unknown"] == ["PersistentVolumeClaim/web-root"]
+    assert "live" in record["effect"]
+    assert record["ifNotMigratable"]["effect"] == ["restartRequired", "atNextStart"]
+
+
+def test_a_claim_keeps_the_access_modes_that_it_has() -> None:
+    (record,) = diff([with_claim(), claim("ReadWriteOnce")], [with_claim("3Gi"), claim("ReadWriteMany")])
+    assert record["effect"] == ["restartRequired", "atNextStart"]
