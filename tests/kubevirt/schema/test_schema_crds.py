@@ -255,3 +255,12 @@ def test_a_pattern_that_takes_for_ever_is_given_up_and_only_simple_ones_are_matc
         for spec in ({"name": "9", "free": "9"}, {"slow": "a" * 99 + "!"}, {"name": "9", "free": "9"})
     ]
     assert names == [["name", "free"], [], ["name"]]
+
+
+@pytest.mark.parametrize("about", [{}, {"subresources": {"status": {}}}])
+@pytest.mark.parametrize(("group", "kind"), [("kubevirt.io", "VirtualMachine"), ("example.com", "Thing")])
+def test_a_definition_may_refuse_the_object_itself(group: str, kind: str, about: dict[str, Any]) -> None:
+    crd = definition({"not": {}}, group=group, kind=kind)
+    crd["spec"]["versions"][0].update(about)
+    obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "a"}, "spec": {"running": True, "template": {}}}
+    assert (VALUE, "") in told(obj, crd)
