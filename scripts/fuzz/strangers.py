@@ -30,14 +30,16 @@ class Link(NamedTuple):
 class Commit(NamedTuple):
     """A repository with a commit of the files, in place of a text; `bare`: as files that a commit can hold.
 
-    Its config has `lines`; `missing`: it lacks a blob, which git would fetch.
+    Its config has `lines`; `missing`: it lacks a blob, which git would fetch. `more` are further files of its folder.
     """
 
-    lines: str
-    bare: bool
-    missing: bool
+    lines: str = ""
+    bare: bool = False
+    missing: bool = False
+    more: tuple[tuple[str, str], ...] = ()
 
 
+PLAIN = Commit()
 Files = dict[str, "str | Link | Commit"]
 
 VM = """\
@@ -387,7 +389,13 @@ def git(rng: Random, world: World) -> Files:
     promisor = f'[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\turl = {url}\n\tpromisor = true\n\tuploadpack = {evil}\n'
     more = "[protocol]\n\tallow = always\n" if rng.random() < 0.5 else ""
     text = "\n".join((*rng.sample(lines, rng.randint(1, 3)), promisor if rng.random() < 0.6 else "", more))
-    found: Files = {rng.choice((".git", ".git", "app/.git", "lab")): Commit(text, bare=rng.random() < 0.4, missing=rng.random() < 0.7)}
+    files = (
+        *(("objects/info/alternates", f"{world.outside}\n"), ("commondir", f"{world.outside}\n"), ("info/attributes", "* filter=x\n")),
+        *(("hooks/post-index-change", world.canary), ("hooks/reference-transaction", world.canary), ("shallow", "x\n")),
+        *(("HEAD", f"ref: {world.secret}\n"), ("packed-refs", "x"), ("refs/heads/HEAD", "--upload-pack=x\n"), ("config.worktree", text)),
+    )
+    commit = Commit(text, bare=rng.random() < 0.4, missing=rng.random() < 0.7, more=tuple(rng.sample(files, rng.choice((0, 0, 1, 2)))))
+    found: Files = {rng.choice((".git", ".git", "app/.git", "lab")): commit}
     if rng.random() < 0.1:
         found = {".git": rng.choice((f"gitdir: {world.outside}\n", "gitdir: ../../outside\n", "gitdir: lab\n", "x"))}
     return {**found, ".gitattributes": "* filter=x diff=x\n", ".gitmodules": f'[submodule "a"]\n\tpath = sub\n\turl = {url}\n\tupdate = !{evil}\n',
@@ -496,11 +504,20 @@ def tree(seed: str, number: int, world: World) -> tuple[Files, Command]:
     found: Files = {**LOOSE, **(PLANTED if rng.random() < 0.5 else {})}
     for way in rng.sample([*WAYS.values()], rng.choice((1, 1, 2, 3))):
         found |= way(rng, world)
+    command = rng.choice([*COMMANDS.values()])
+    found = {**beside(command), **found}
     if rng.random() < 0.3:
         name = rng.choice([*found])
         text = found[name]
         found[name] = _changed(rng, text) if isinstance(text, str) else text
-    return found, rng.choice([*COMMANDS.values()])
+    return found, command
+
+
+def beside(command: Command) -> Files:
+    """What a command needs to do anything: a commit to compare with, or a case."""
+    case = {"cases/one/expected.yaml": "findings: []\n", "cases/one/input.yaml": VM % ("web", "u1.small")}
+    built = {"cases/two/expected.yaml": "findings: []\n", "cases/two/kustomization.yaml": "resources: [../one/input.yaml]\n"}
+    return {**({".git": PLAIN} if "--base" in command.words else {}), **({**case, **built} if command.words[:1] == ("test",) else {})}
 
 
 def _changed(rng: Random, text: str) -> str:
@@ -528,7 +545,7 @@ def joined(found: list[tuple[str, str | Link | Commit]]) -> Files:
 
 
 def write(files: Files, folder: Path) -> None:
-    """Write a tree: texts first, then links, then repositories, whose commits hold the texts."""
+    """Write a tree: texts first, then links, then repositories, whose commits hold the others. Its root is one of git."""
     for name, text in sorted(files.items(), key=lambda each: (isinstance(each[1], Commit), isinstance(each[1], Link), each[0])):
         path = folder / name
         if any(each.is_symlink() or each.is_file() for each in path.parents):
@@ -543,6 +560,8 @@ def write(files: Files, folder: Path) -> None:
             path.symlink_to(text.target)
         else:
             _commit(text, path)
+    if not (folder / ".git").exists():
+        (folder / ".git").mkdir()
 
 
 IDENTITY = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null")
@@ -557,10 +576,14 @@ def _commit(of: Commit, store: Path) -> None:
         return subprocess.run(given, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603
 
     subprocess.run(["git", "init", "-q", "--bare", "--template=", str(store)], check=True, capture_output=True)  # noqa: S603, S607
-    git("add", "-f", *[each.name for each in work.iterdir() if each != store and not each.is_symlink()])
+    git("add", "-f", *[each.name for each in work.iterdir() if each not in (store, work / ".git")])
     git("commit", "-q", "--no-verify", "-m", "a")
     if of.missing:
         digest = git("rev-parse", "HEAD:vm.yaml")
         (store / "objects" / digest[:2] / digest[2:]).unlink()
     head = f"[core]\n\trepositoryformatversion = 0\n\tbare = {str(of.bare).lower()}\n"
     (store / "config").write_text(head + of.lines)
+    for name, text in of.more:
+        (store / name).parent.mkdir(parents=True, exist_ok=True)
+        (store / name).write_text(text)
+        (store / name).chmod(0o755)

@@ -44,8 +44,8 @@ CANARIES = (
 )
 # Where programs and Python itself read: nothing there belongs to the user or to the tree.
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/dev", "/sys", "/etc/ssl", "/etc/localtime", "/etc/nsswitch.conf")
-OF_SYSTEM = ("/etc/ld.so", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/gai.conf", "/etc/mime.types", "/proc/self/maps")
-OF_PROCESS = re.compile(r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)")
+OF_SYSTEM = ("/etc/ld.so", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/gai.conf", "/etc/mime.types")
+OF_PROCESS = re.compile(r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)")
 PYTHON = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ROOT), str(Path(click.__file__).parents[1]))
 OF_PYTHON = tuple({f"{os.path.realpath(path)}/" for path in PYTHON})
 SCRATCH, SCRATCH_FILE = "kubevirt-render-", ".kubevirt-render-"  # how the program's own folders and files begin, until they have a name
