@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -28,7 +27,10 @@ POLICIES, SCHEMAS = "policies: [policies]", "schemaPolicies: [{name: s, schema: 
 PLAIN: dict[str, strangers.Files] = {
     "config": {".kubevirt-render.yaml": CONFIG % "kubevirtVersion: '1.9'"},
     "kustomization": {"app/kustomization.yaml": "resources: [vm.yaml]\n"},
-    "chart": {"chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "chart/templates/vm.yaml": strangers.VM % ("c", "u1.small")},
+    "chart": {
+        "chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n",
+        "chart/templates/vm.yaml": strangers.VM % ("c", "u1.small"),
+    },
     "git": {".git": strangers.PLAIN, "app/kustomization.yaml": "resources: [vm.yaml, gone.yaml]\n"},
     "policies": {"policies/p.yaml": strangers.POLICY, ".kubevirt-render.yaml": CONFIG % POLICIES},
     "schemas": {"schemas/crd.yaml": strangers.DEFINITION, ".kubevirt-render.yaml": CONFIG % SCHEMAS},
@@ -40,7 +42,10 @@ STARTED = {"kustomization": "kustomize", "chart": "helm", "git": "git"}
 
 def table() -> dict[tuple[str, str], str]:
     """The words of the cells, by command and way."""
-    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in PAGE.partition(HEAD)[2].partition("\n\n")[0].split("\n")[2:]]
+    rows = [
+        [cell.strip(" `") for cell in line.strip("|").split("|")]
+        for line in PAGE.partition(HEAD)[2].partition("\n\n")[0].split("\n")[2:]
+    ]
     return {(row[0], way): word for row in rows for way, word in zip(PLAIN, row[1:], strict=True)}
 
 
@@ -68,7 +73,7 @@ def watched(world: World, name: str, files: strangers.Files, *, trace: bool = Fa
 
 def found(world: World, files: strangers.Files, seen: Seen, name: str, way: str) -> str:
     """What a cell is called in which this was seen."""
-    if STARTED.get(way) in {os.path.basename(each.name) for each in seen.programs}:
+    if STARTED.get(way) in {Path(each.name).name for each in seen.programs}:
         return "commits" if way == "git" else "built"
     opened = [name for name in files if str(world.tree / name) in seen.opened]
     if not opened or way == "git":

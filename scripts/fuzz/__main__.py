@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 SLOW = 20  # seconds of CPU for one mutant; most take a few milliseconds
 STUCK = 100  # seconds for one mutant, in which programs may do the work
 EVERY = 15  # seconds between two lines of progress
-TRIES = {"lists": 400, "trees": 60}  # while a mutant is cut down
 DEFAULT = {"lists": 10_000, "trees": 500}
 
 
@@ -41,7 +40,9 @@ class TooSlow(BaseException):
 
 
 class Mutants(Protocol):
-    """Mutants by number, in parts that a mutant can do without: of a list, its lines."""
+    """Mutants by number, in parts that a mutant can do without: of a list, its lines. `tries`: while one is cut down."""
+
+    tries: int
 
     def made(self, number: int) -> list[Any]:
         """The parts of a mutant."""
@@ -55,6 +56,8 @@ class Mutants(Protocol):
 
 class Lists:
     """Lists, which every way through the function answers."""
+
+    tries = 400
 
     def __init__(self, seed: str) -> None:
         import mutants
@@ -75,6 +78,8 @@ class Lists:
 
 class Trees:
     """Trees of files, on which a command works."""
+
+    tries = 60
 
     def __init__(self, seed: str) -> None:
         import laws
@@ -222,7 +227,7 @@ def cut_down(of: Mutants, number: int, parts: list[Any], law: str) -> list[Any]:
     kind = law[:20]
     while size:
         at = 0
-        while at < len(parts) and tries < TRIES:
+        while at < len(parts) and tries < of.tries:
             fewer = parts[:at] + parts[at + size :]
             tries += 1
             if judged(of, number, fewer)[0].startswith(kind):

@@ -110,8 +110,8 @@ LAWS: tuple[Law, ...] = (
     _passes_no_flag,
     _tells_nothing,
     _reaches_nothing,
-    _hands_on_nothing,
     _reads_nothing_outside,
     _writes_nothing,
     _keeps_the_error,
+    _hands_on_nothing,
 )

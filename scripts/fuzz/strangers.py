@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -57,7 +57,11 @@ spec:
       - {name: root, containerDisk: {image: quay.io/x}}
 """
 PLANTED = {"planted/vm.yaml": VM % ("planted", "u1.smalll")}
-LOOSE = {"vm.yaml": VM % ("web", "u1.small"), "app/vm.yaml": VM % ("db", "u1.medium"), "app/a.env": "A=1\nCANARY\nGITHUB_TOKEN\n"}
+LOOSE = {
+    "vm.yaml": VM % ("web", "u1.small"),
+    "app/vm.yaml": VM % ("db", "u1.medium"),
+    "app/a.env": "A=1\nCANARY\nGITHUB_TOKEN\n",
+}
 
 
 def place(rng: Random, world: World) -> str:
@@ -66,13 +70,59 @@ def place(rng: Random, world: World) -> str:
     file, base = rng.choice(("secret.yaml", "secret.env", "evil.sh", "schema.json")), f"{outside}/base"
     return rng.choice(
         (
-            *(f"{outside}/{file}", f"../../outside/{file}", f"../outside/{file}", f"file://{outside}/{file}", base, "../../outside/base"),
-            *("/proc/self/environ", "link.yaml", "linked/secret.yaml", "linked/base", "~/x", "$HOME", "/etc/os-release", ".", "..", "/"),
+            *(
+                f"{outside}/{file}",
+                f"../../outside/{file}",
+                f"../outside/{file}",
+                f"file://{outside}/{file}",
+                base,
+                "../../outside/base",
+            ),
+            *(
+                "/proc/self/environ",
+                "link.yaml",
+                "linked/secret.yaml",
+                "linked/base",
+                "~/x",
+                "$HOME",
+                "/etc/os-release",
+                ".",
+                "..",
+                "/",
+            ),
             *(f"http://127.0.0.1:{port}/a.yaml", f"http://localhost:{port}/a?ref=main", f"git::http://127.0.0.1:{port}/a"),
-            *(f"ssh://git@127.0.0.1:{port}/a.git", "git@localhost:a/b.git", f"git://127.0.0.1:{port}/a", f"oci://127.0.0.1:{port}/c"),
-            *(f"https://127.0.0.1:{port}//a?ref=main", f"127.0.0.1:{port}/a//b", f"file://{outside}/x?ref=--upload-pack={world.evil}"),
-            *(f"ext::{world.evil} %S", "--post-renderer=./evil.sh", f"--upload-pack={world.evil}", "--enable-exec", "-", "-f", "--"),
-            *("vm.yaml", "evil.sh", "a.env", "", "\0", "a\nb", f"x={outside}/secret.env", "CANARY", "plugin.yaml", "function.yaml"),
+            *(
+                f"ssh://git@127.0.0.1:{port}/a.git",
+                "git@localhost:a/b.git",
+                f"git://127.0.0.1:{port}/a",
+                f"oci://127.0.0.1:{port}/c",
+            ),
+            *(
+                f"https://127.0.0.1:{port}//a?ref=main",
+                f"127.0.0.1:{port}/a//b",
+                f"file://{outside}/x?ref=--upload-pack={world.evil}",
+            ),
+            *(
+                f"ext::{world.evil} %S",
+                "--post-renderer=./evil.sh",
+                f"--upload-pack={world.evil}",
+                "--enable-exec",
+                "-",
+                "-f",
+                "--",
+            ),
+            *(
+                "vm.yaml",
+                "evil.sh",
+                "a.env",
+                "",
+                "\0",
+                "a\nb",
+                f"x={outside}/secret.env",
+                "CANARY",
+                "plugin.yaml",
+                "function.yaml",
+            ),
         )
     )
 
@@ -82,7 +132,15 @@ def place(rng: Random, world: World) -> str:
 BUILTIN: dict[str, tuple[str, ...]] = {  # builtin plugins with the keys that name files, addresses or texts
     "ConfigMapGenerator": ("files", "envs", "env", "literals"),
     "SecretGenerator": ("files", "envs", "env", "literals"),
-    "HelmChartInflationGenerator": ("name", "repo", "releaseName", "chartHome", "configHome", "valuesFile", "additionalValuesFiles"),
+    "HelmChartInflationGenerator": (
+        "name",
+        "repo",
+        "releaseName",
+        "chartHome",
+        "configHome",
+        "valuesFile",
+        "additionalValuesFiles",
+    ),
     "ResourceGenerator": ("resource", "resources"),
     "PatchTransformer": ("path", "patch"),
     "PatchJson6902Transformer": ("path", "jsonOp"),
@@ -108,7 +166,9 @@ def plugin(rng: Random, world: World) -> dict[str, Any]:
     evil = rng.choice(("./evil.sh", str(world.evil), "evil.sh", "../evil.sh"))
     function: dict[str, Any] = {
         "exec": {"exec": {"path": evil}},
-        "container": {"container": {"image": place(rng, world), "network": True, "mounts": [{"type": "bind", "src": "/", "dst": "/x"}]}},
+        "container": {
+            "container": {"image": place(rng, world), "network": True, "mounts": [{"type": "bind", "src": "/", "dst": "/x"}]}
+        },
         "starlark": {"starlark": {"path": place(rng, world), "url": place(rng, world), "name": "x"}},
     }.get(form, {})
     annotation = rng.choice(("config.kubernetes.io/function", "config.k8s.io/function"))
@@ -127,11 +187,26 @@ def _inline(rng: Random, world: World) -> str:
 
 
 def _chart_of(rng: Random, world: World) -> dict[str, Any]:
-    keys = ("repo", "version", "releaseName", "namespace", "valuesFile", "nameTemplate", "kubeVersion", "chartHome", "configHome")
+    keys = (
+        "repo",
+        "version",
+        "releaseName",
+        "namespace",
+        "valuesFile",
+        "nameTemplate",
+        "kubeVersion",
+        "chartHome",
+        "configHome",
+    )
     more = {key: place(rng, world) for key in keys if rng.random() < 0.15}
     lists = {key: [place(rng, world)] for key in ("additionalValuesFiles", "apiVersions") if rng.random() < 0.15}
     name = rng.choice(("c", "c", "c", place(rng, world)))
-    return {"name": name, "releaseName": rng.choice(("r", "--post-renderer=./evil.sh", f"--post-renderer={world.evil}")), **lists, **more}
+    return {
+        "name": name,
+        "releaseName": rng.choice(("r", "--post-renderer=./evil.sh", f"--post-renderer={world.evil}")),
+        **lists,
+        **more,
+    }
 
 
 def _replacement(rng: Random, world: World) -> dict[str, Any]:
@@ -142,11 +217,20 @@ def _replacement(rng: Random, world: World) -> dict[str, Any]:
 
 def _target(rng: Random, world: World) -> dict[str, Any]:
     """A way to put what is generated into a VM, where a finding shows it."""
-    return {"path": place(rng, world)} if rng.random() < 0.5 else {"patch": place(rng, world), "target": {"kind": "VirtualMachine"}}
+    return (
+        {"path": place(rng, world)}
+        if rng.random() < 0.5
+        else {"patch": place(rng, world), "target": {"kind": "VirtualMachine"}}
+    )
 
 
 def _generator(rng: Random, world: World) -> dict[str, Any]:
-    keys = {"files": [f"a={place(rng, world)}"], "envs": [place(rng, world)], "env": place(rng, world), "literals": [f"a={place(rng, world)}"]}
+    keys = {
+        "files": [f"a={place(rng, world)}"],
+        "envs": [place(rng, world)],
+        "env": place(rng, world),
+        "literals": [f"a={place(rng, world)}"],
+    }
     return {"name": "outside", "namespace": "shop", **{key: value for key, value in keys.items() if rng.random() < 0.5}}
 
 
@@ -156,7 +240,11 @@ ENTRIES: dict[str, Callable[[Random, World], Any]] = {
     **dict.fromkeys(("patches", "patchesJson6902"), _target),
     **dict.fromkeys(("configMapGenerator", "secretGenerator"), _generator),
     "helmCharts": _chart_of,
-    "helmChartInflationGenerator": lambda rng, world: {"chartName": "c", "releaseName": place(rng, world), "values": place(rng, world)},
+    "helmChartInflationGenerator": lambda rng, world: {
+        "chartName": "c",
+        "releaseName": place(rng, world),
+        "values": place(rng, world),
+    },
     "replacements": _replacement,
     "buildMetadata": lambda rng, _: rng.choice(("originAnnotations", "transformerAnnotations", "managedByLabel", "x")),
 }
@@ -172,7 +260,9 @@ SINGLE: dict[str, Callable[[Random, World], Any]] = {
 
 def kustomization(rng: Random, world: World) -> Files:
     """A kustomization with a few keys that name what it must not reach, and what it names in the tree."""
-    lists = {key: [ENTRIES[key](rng, world) for _ in range(rng.randint(1, 2))] for key in rng.sample([*ENTRIES], rng.randint(1, 3))}
+    lists = {
+        key: [ENTRIES[key](rng, world) for _ in range(rng.randint(1, 2))] for key in rng.sample([*ENTRIES], rng.randint(1, 3))
+    }
     single = {key: SINGLE[key](rng, world) for key in rng.sample([*SINGLE], rng.choice((0, 0, 1)))}
     resources = [*lists.get("resources", ()), "vm.yaml"]
     obj = {"kind": rng.choice(("Kustomization",) * 9 + ("Component",)), **lists, **single, "resources": resources}
@@ -184,12 +274,16 @@ def kustomization(rng: Random, world: World) -> Files:
         "app/evil.sh": world.canary,
         **_links(rng, world),
         **({} if rng.random() < 0.5 else {f"app/charts/c/{name}": text for name, text in _chart(rng, world).items()}),
-        **({f"app/kustomize/plugin/someteam.example.com/v1/evil/Evil": world.canary} if rng.random() < 0.3 else {}),
+        **({"app/kustomize/plugin/someteam.example.com/v1/evil/Evil": world.canary} if rng.random() < 0.3 else {}),
     }
 
 
 def _links(rng: Random, world: World) -> Files:
-    found: Files = {"app/link.yaml": Link(str(world.secret)), "app/linked": Link(str(world.outside)), "linked": Link("../outside")}
+    found: Files = {
+        "app/link.yaml": Link(str(world.secret)),
+        "app/linked": Link(str(world.outside)),
+        "linked": Link("../outside"),
+    }
     return {name: link for name, link in found.items() if rng.random() < 0.3}
 
 
@@ -200,33 +294,42 @@ def _chart(rng: Random, world: World) -> Files:
     """The files of a chart."""
     port, outside = world.port, world.outside
     calls = (
-        f'.Files.Get "../../outside/secret.yaml"',
+        '.Files.Get "../../outside/secret.yaml"',
         f'.Files.Get "{outside}/secret.yaml"',
         '.Files.Glob "../**"',
         '(.Files.Get "link.yaml")',
         'lookup "v1" "Secret" "" ""',
-        f'getHostByName "localhost"',
+        'getHostByName "localhost"',
         'env "CANARY"',
         'expandenv "$CANARY"',
         'tpl "{{ env `CANARY` }}" .',
         'include "x" .',
-        '.Values.a',
-        '.Capabilities.APIVersions',
+        ".Values.a",
+        ".Capabilities.APIVersions",
         '(.Files.Get "templates/vm.yaml")',
     )
-    schema = rng.choice((f"http://127.0.0.1:{port}/s.json", f"file://{outside}/schema.json", "#/x", f"../../outside/schema.json"))
+    schema = rng.choice(
+        (f"http://127.0.0.1:{port}/s.json", f"file://{outside}/schema.json", "#/x", "../../outside/schema.json")
+    )
     dependencies = [{"name": "d", "version": "1", "repository": place(rng, world)}] if rng.random() < 0.3 else []
-    chart = {"apiVersion": "v2", "name": rng.choice(("c", "c", place(rng, world))), "version": "1.0.0", "dependencies": dependencies}
+    chart = {
+        "apiVersion": "v2",
+        "name": rng.choice(("c", "c", place(rng, world))),
+        "version": "1.0.0",
+        "dependencies": dependencies,
+    }
     found: Files = {
         "Chart.yaml": yamlio.dump(chart),
         "values.yaml": yamlio.dump({"a": place(rng, world)}),
-        "templates/vm.yaml": (VM % ("chart", "u1.small")).replace("shop", "{{ %s | quote }}" % rng.choice(calls)),
-        "templates/_x.tpl": '{{ define "x" }}{{ %s }}{{ end }}' % rng.choice(calls),
+        "templates/vm.yaml": (VM % ("chart", "u1.small")).replace("shop", f"{{{{ {rng.choice(calls)} | quote }}}}"),
+        "templates/_x.tpl": f'{{{{ define "x" }}}}{{{{ {rng.choice(calls)} }}}}{{{{ end }}}}',
         "plugin.yaml": f"name: x\ncommand: {world.evil}\nhooks: {{install: {world.evil}}}\n",
         "evil.sh": world.canary,
     }
     if rng.random() < 0.4:
-        found["values.schema.json"] = json.dumps({"$ref": schema} if rng.random() < 0.7 else {"properties": {"a": {"$ref": schema}}})
+        found["values.schema.json"] = json.dumps(
+            {"$ref": schema} if rng.random() < 0.7 else {"properties": {"a": {"$ref": schema}}}
+        )
     if rng.random() < 0.2:
         found[rng.choice(("templates/link.yaml", "link.yaml", "charts/d", "crds/x.yaml", "values.yaml"))] = Link(
             rng.choice((str(world.secret), "../../../outside/secret.yaml", str(world.outside)))
@@ -248,9 +351,17 @@ def spec(rng: Random, world: World) -> dict[str, Any]:
 
 
 def _schema(rng: Random, world: World) -> Any:
-    reference = rng.choice((f"http://127.0.0.1:{world.port}/s", f"file://{world.outside}/schema.json", "#/x", "../outside/schema.json", "#"))
+    reference = rng.choice(
+        (f"http://127.0.0.1:{world.port}/s", f"file://{world.outside}/schema.json", "#/x", "../outside/schema.json", "#")
+    )
     inner: Any = rng.choice(
-        ({"$ref": reference}, {"$dynamicRef": reference}, {"pattern": "(a+)+$"}, {"type": place(rng, world)}, {"$id": reference, "$ref": "x"})
+        (
+            {"$ref": reference},
+            {"$dynamicRef": reference},
+            {"pattern": "(a+)+$"},
+            {"type": place(rng, world)},
+            {"$id": reference, "$ref": "x"},
+        )
     )
     for depth in range(rng.choice((0, 1, 3, 60))):
         inner = rng.choice(({"properties": {"spec": inner}}, {"allOf": [inner] * (1 + (depth < 3))}, {"not": inner}))
@@ -263,19 +374,41 @@ SETTINGS: dict[str, Callable[[Random, World], Any]] = {
     ],
     "helm": lambda rng, _: rng.choice((True, True, False, "true")),
     "policies": lambda rng, world: [rng.choice((place(rng, world), "policies", "policies/p.yaml", _policy(rng)))],
-    "schemaPolicies": lambda rng, world: [{"name": "s", "on": rng.choice(("written", "rendered")), "schema": _schema(rng, world)}],
+    "schemaPolicies": lambda rng, world: [
+        {"name": "s", "on": rng.choice(("written", "rendered")), "schema": _schema(rng, world)}
+    ],
     "rulePackages": lambda rng, _: [rng.choice(("evil", "os", "app", "sitecustomize", "..evil"))],
-    "patches": lambda rng, world: [{"target": {"name": rng.choice(("(a+)+$", "web", "["))}, "patch": [
-        {"op": rng.choice(("add", "copy", "test")), "path": place(rng, world), "value": place(rng, world), "from": place(rng, world)}
-    ]}],
+    "patches": lambda rng, world: [
+        {
+            "target": {"name": rng.choice(("(a+)+$", "web", "["))},
+            "patch": [
+                {
+                    "op": rng.choice(("add", "copy", "test")),
+                    "path": place(rng, world),
+                    "value": place(rng, world),
+                    "from": place(rng, world),
+                }
+            ],
+        }
+    ],
     "configuration": lambda rng, world: rng.choice(({"machineType": place(rng, world)}, place(rng, world), {"x": 1})),
-    "severity": lambda rng, world: {rng.choice(("unresolved-instancetype", "kustomization-not-built", "unreadable-document", "outside-link", place(rng, world))): rng.choice(("off", "info", 1))},
+    "severity": lambda rng, world: {
+        rng.choice(
+            ("unresolved-instancetype", "kustomization-not-built", "unreadable-document", "outside-link", place(rng, world))
+        ): rng.choice(("off", "info", 1))
+    },
     "failOn": lambda rng, world: rng.choice(("never", "warning", place(rng, world))),
     "exclude": lambda rng, world: [rng.choice(("**", "planted", "planted/**", "app", place(rng, world)))],
-    "external": lambda rng, world: [{"kind": rng.choice(("DataSource", "VirtualMachineClusterInstancetype", place(rng, world))), "name": "*"}],
-    "clusters": lambda rng, world: [{"name": place(rng, world), "targets": [rng.choice(("app", "**", place(rng, world)))], **(
-        {"kustomizeBuildFlags": ["--enable-helm"], "helm": True} if rng.random() < 0.5 else {}
-    )}],
+    "external": lambda rng, world: [
+        {"kind": rng.choice(("DataSource", "VirtualMachineClusterInstancetype", place(rng, world))), "name": "*"}
+    ],
+    "clusters": lambda rng, world: [
+        {
+            "name": place(rng, world),
+            "targets": [rng.choice(("app", "**", place(rng, world)))],
+            **({"kustomizeBuildFlags": ["--enable-helm"], "helm": True} if rng.random() < 0.5 else {}),
+        }
+    ],
     "kubevirtVersion": lambda rng, world: rng.choice(("1.8", "0.1", place(rng, world))),
     "mode": lambda rng, world: rng.choice(("snapshot", "annotate", place(rng, world))),
     "cache": place,
@@ -307,7 +440,9 @@ EXPRESSIONS = (
 
 
 def _policy(rng: Random) -> dict[str, Any]:
-    variables = [{"name": f"v{n}", "expression": f"[variables.v{n - 1}, variables.v{n - 1}]" if n else "[object]"} for n in range(21)]
+    variables = [
+        {"name": f"v{n}", "expression": f"[variables.v{n - 1}, variables.v{n - 1}]" if n else "[object]"} for n in range(21)
+    ]
     rules = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -318,7 +453,10 @@ def _policy(rng: Random) -> dict[str, Any]:
             "paramKind": {"apiVersion": "v1", "kind": rng.choice(("ConfigMap", "Secret"))},
             "variables": variables if rng.random() < 0.3 else [],
             "validations": [
-                {"expression": rng.choice(EXPRESSIONS), "messageExpression": rng.choice(("string(params)", "'x'", "string(object)"))}
+                {
+                    "expression": rng.choice(EXPRESSIONS),
+                    "messageExpression": rng.choice(("string(params)", "'x'", "string(object)")),
+                }
             ],
         },
     }
@@ -339,7 +477,10 @@ def policies(rng: Random, world: World) -> Files:
     text: str | Link = yamlio.dump(_policy(rng)) + BINDING
     if rng.random() < 0.2:
         text = Link(rng.choice((str(world.secret), "../../outside/secret.yaml", "/proc/self/environ")))
-    obj = {"kind": "RenderVirtualMachines", "spec": {"policies": [rng.choice(("policies", "policies/p.yaml", place(rng, world)))]}}
+    obj = {
+        "kind": "RenderVirtualMachines",
+        "spec": {"policies": [rng.choice(("policies", "policies/p.yaml", place(rng, world)))]},
+    }
     return {"policies/p.yaml": text, **({".kubevirt-render.yaml": yamlio.dump(obj)} if rng.random() < 0.7 else {})}
 
 
@@ -364,10 +505,18 @@ def schemas(rng: Random, world: World) -> Files:
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
         "metadata": {"name": f"{names[2]}.{names[0]}"},
-        "spec": {"group": names[0], "names": {"kind": names[1], "plural": names[2]}, "scope": "Namespaced", "versions": [version]},
+        "spec": {
+            "group": names[0],
+            "names": {"kind": names[1], "plural": names[2]},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
     }
     obj = {"kind": "RenderVirtualMachines", "spec": {"schemaPolicies": SETTINGS["schemaPolicies"](rng, world)}}
-    return {"schemas/crd.yaml": yamlio.dump(definition), **({".kubevirt-render.yaml": yamlio.dump(obj)} if rng.random() < 0.6 else {})}
+    return {
+        "schemas/crd.yaml": yamlio.dump(definition),
+        **({".kubevirt-render.yaml": yamlio.dump(obj)} if rng.random() < 0.6 else {}),
+    }
 
 
 # ---- git, tests, files of other programs
@@ -379,51 +528,109 @@ def git(rng: Random, world: World) -> Files:
     lines = (
         *(f"[core]\n\tfsmonitor = {evil}", f"[core]\n\tsshCommand = {evil}", f"[core]\n\thooksPath = {world.outside}"),
         *(f"[core]\n\tpager = {evil}", f"[core]\n\taskPass = {evil}", f"[core]\n\talternateRefsCommand = {evil}"),
-        *(f'[filter "x"]\n\tclean = {evil}\n\tsmudge = {evil}\n\tprocess = {evil}', f'[diff "x"]\n\ttextconv = {evil}\n\tcommand = {evil}'),
+        *(
+            f'[filter "x"]\n\tclean = {evil}\n\tsmudge = {evil}\n\tprocess = {evil}',
+            f'[diff "x"]\n\ttextconv = {evil}\n\tcommand = {evil}',
+        ),
         *(f"[include]\n\tpath = {world.secret}", f"[credential]\n\thelper = !{evil}", f"[gpg]\n\tprogram = {evil}"),
-        *(f'[alias]\n\tcat-file = !{evil}\n\trev-parse = !{evil}', f"[core]\n\tworktree = {world.outside}", "[core]\n\tbare = true"),
+        *(
+            f"[alias]\n\tcat-file = !{evil}\n\trev-parse = !{evil}",
+            f"[core]\n\tworktree = {world.outside}",
+            "[core]\n\tbare = true",
+        ),
         *(f"[core]\n\teditor = {evil}\n\tgitProxy = {evil}", f"[uploadpack]\n\tpackObjectsHook = {evil}"),
         *(f"[core]\n\texcludesFile = {world.secret}", f"[core]\n\tattributesFile = {world.secret}"),
     )
-    url = rng.choice((f"ext::{evil} %S", f"ssh://git@127.0.0.1:{port}/a", f"http://127.0.0.1:{port}/a", f"git://127.0.0.1:{port}/a", f"file://{world.outside}"))
-    promisor = f'[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\turl = {url}\n\tpromisor = true\n\tuploadpack = {evil}\n'
+    url = rng.choice(
+        (
+            f"ext::{evil} %S",
+            f"ssh://git@127.0.0.1:{port}/a",
+            f"http://127.0.0.1:{port}/a",
+            f"git://127.0.0.1:{port}/a",
+            f"file://{world.outside}",
+        )
+    )
+    promisor = (
+        f'[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\turl = {url}\n\tpromisor = true\n\tuploadpack = {evil}\n'
+    )
     more = "[protocol]\n\tallow = always\n" if rng.random() < 0.5 else ""
     text = "\n".join((*rng.sample(lines, rng.randint(1, 3)), promisor if rng.random() < 0.6 else "", more))
     files = (
-        *(("objects/info/alternates", f"{world.outside}\n"), ("commondir", f"{world.outside}\n"), ("info/attributes", "* filter=x\n")),
+        *(
+            ("objects/info/alternates", f"{world.outside}\n"),
+            ("commondir", f"{world.outside}\n"),
+            ("info/attributes", "* filter=x\n"),
+        ),
         *(("hooks/post-index-change", world.canary), ("hooks/reference-transaction", world.canary), ("shallow", "x\n")),
-        *(("HEAD", f"ref: {world.secret}\n"), ("packed-refs", "x"), ("refs/heads/HEAD", "--upload-pack=x\n"), ("config.worktree", text)),
+        *(
+            ("HEAD", f"ref: {world.secret}\n"),
+            ("packed-refs", "x"),
+            ("refs/heads/HEAD", "--upload-pack=x\n"),
+            ("config.worktree", text),
+        ),
     )
-    commit = Commit(text, bare=rng.random() < 0.4, missing=rng.random() < 0.7, more=tuple(rng.sample(files, rng.choice((0, 0, 1, 2)))))
+    commit = Commit(
+        text, bare=rng.random() < 0.4, missing=rng.random() < 0.7, more=tuple(rng.sample(files, rng.choice((0, 0, 1, 2))))
+    )
     found: Files = {rng.choice((".git", ".git", "app/.git", "lab")): commit}
     if rng.random() < 0.1:
         found = {".git": rng.choice((f"gitdir: {world.outside}\n", "gitdir: ../../outside\n", "gitdir: lab\n", "x"))}
-    return {**found, ".gitattributes": "* filter=x diff=x\n", ".gitmodules": f'[submodule "a"]\n\tpath = sub\n\turl = {url}\n\tupdate = !{evil}\n',
-            "app/kustomization.yaml": yamlio.dump({"resources": ["vm.yaml", rng.choice(("gone.yaml", "../gone", "sub/a.yaml", "vm.yaml"))]})}
+    return {
+        **found,
+        ".gitattributes": "* filter=x diff=x\n",
+        ".gitmodules": f'[submodule "a"]\n\tpath = sub\n\turl = {url}\n\tupdate = !{evil}\n',
+        "app/kustomization.yaml": yamlio.dump(
+            {"resources": ["vm.yaml", rng.choice(("gone.yaml", "../gone", "sub/a.yaml", "vm.yaml"))]}
+        ),
+    }
 
 
 def tests(rng: Random, world: World) -> Files:
     """A case of `test` that names inputs and a config outside, with expressions that never end."""
-    selected = rng.choice(("$..[?match(@.name, '(a+)+b')]", "$..*", "spec.instancetype.name", "$" + "..*" * 12, "$[?@.a" + "[?@.a" * 30))
-    fields = [{"object": "VirtualMachine shop/web", "path": selected, "values": []}, {"object": "x", "cel": rng.choice(EXPRESSIONS)}]
+    selected = rng.choice(
+        ("$..[?match(@.name, '(a+)+b')]", "$..*", "spec.instancetype.name", "$" + "..*" * 12, "$[?@.a" + "[?@.a" * 30)
+    )
+    fields = [
+        {"object": "VirtualMachine shop/web", "path": selected, "values": []},
+        {"object": "x", "cel": rng.choice(EXPRESSIONS)},
+    ]
     expected = {"inputs": [place(rng, world), "input.yaml"], "findings": [], "fields": fields, "rules": [place(rng, world)]}
     found: Files = {"cases/one/input.yaml": VM % ("web", "u1.small"), "cases/one/expected.yaml": yamlio.dump(expected)}
     if rng.random() < 0.5:
         found["cases/one/config.yaml"] = yamlio.dump({"kind": "RenderVirtualMachines", "spec": spec(rng, world)})
     if rng.random() < 0.3:
-        found[f"cases/one/{rng.choice(('rendered.yaml', 'config.yaml', 'expected.yaml', 'input.yaml'))}"] = Link(rng.choice((str(world.secret), "../../../outside/secret.yaml")))
+        found[f"cases/one/{rng.choice(('rendered.yaml', 'config.yaml', 'expected.yaml', 'input.yaml'))}"] = Link(
+            rng.choice((str(world.secret), "../../../outside/secret.yaml"))
+        )
     if rng.random() < 0.3:
         found["cases/two/expected.yaml"] = "findings: []\n"
-        found |= {f"cases/two/{name.removeprefix('app/')}": text for name, text in kustomization(rng, world).items() if name.startswith("app/")}
+        found |= {
+            f"cases/two/{name.removeprefix('app/')}": text
+            for name, text in kustomization(rng, world).items()
+            if name.startswith("app/")
+        }
     return found
 
 
 def settings(rng: Random, world: World) -> Files:
     """Settings of editors in the folder, and modules that Python or a shell would load by themselves."""
     evil = f"import pathlib\npathlib.Path('{world.marks}/started').write_text(__file__)\n"
-    modules = ("sitecustomize", "usercustomize", "yaml", "click", "logging", "krm_fn/__init__", "venv/__init__", "json", "rules", "evil")
+    modules = (
+        "sitecustomize",
+        "usercustomize",
+        "yaml",
+        "click",
+        "logging",
+        "krm_fn/__init__",
+        "venv/__init__",
+        "json",
+        "rules",
+        "evil",
+    )
     found: Files = {f"{name}.py": evil for name in rng.sample(modules, 4)}
-    values = json.dumps({"kubevirtRender.path": "./evil.sh", "kubevirtRender.build": True, "kubevirtRender.config": str(world.secret)})
+    values = json.dumps(
+        {"kubevirtRender.path": "./evil.sh", "kubevirtRender.build": True, "kubevirtRender.config": str(world.secret)}
+    )
     return {
         **found,
         ".vscode/settings.json": values,
@@ -439,14 +646,47 @@ def settings(rng: Random, world: World) -> Files:
 
 def objects(rng: Random, world: World) -> Files:
     """Objects that other tools take for orders, and comments and annotations that silence."""
-    ignore = rng.choice(("'*: all'", "'unresolved-instancetype: because'", f"'{place(rng, world)}'".replace("\n", " ").replace("\0", "")))
-    app = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "a"}, "spec": {"source": {
-        "path": place(rng, world), "repoURL": place(rng, world), "plugin": {"env": [{"name": "CONFIG", "value": place(rng, world)}]}}}}
-    flux = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": "f"}, "spec": {"path": place(rng, world), "patches": [{"patch": place(rng, world)}]}}
-    kpt = {"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "metadata": {"name": "k"}, "pipeline": {"mutators": [{"exec": "./evil.sh"}, {"image": place(rng, world)}]}}
-    listed = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [], "functionConfig": {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "metadata": {"name": "x", "annotations": {"config.kubernetes.io/path": place(rng, world)}}, "spec": spec(rng, world)}}
+    ignore = rng.choice(
+        ("'*: all'", "'unresolved-instancetype: because'", f"'{place(rng, world)}'".replace("\n", " ").replace("\0", ""))
+    )
+    app = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "a"},
+        "spec": {
+            "source": {
+                "path": place(rng, world),
+                "repoURL": place(rng, world),
+                "plugin": {"env": [{"name": "CONFIG", "value": place(rng, world)}]},
+            }
+        },
+    }
+    flux = {
+        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
+        "kind": "Kustomization",
+        "metadata": {"name": "f"},
+        "spec": {"path": place(rng, world), "patches": [{"patch": place(rng, world)}]},
+    }
+    kpt = {
+        "apiVersion": "kpt.dev/v1",
+        "kind": "Kptfile",
+        "metadata": {"name": "k"},
+        "pipeline": {"mutators": [{"exec": "./evil.sh"}, {"image": place(rng, world)}]},
+    }
+    listed = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "items": [],
+        "functionConfig": {
+            "apiVersion": "kubevirt-render.dev/v1alpha1",
+            "kind": "RenderVirtualMachines",
+            "metadata": {"name": "x", "annotations": {"config.kubernetes.io/path": place(rng, world)}},
+            "spec": spec(rng, world),
+        },
+    }
     return {
-        "vm.yaml": "# kubevirt-render:ignore *\n" + (VM % ("web", "u1.smalll")).replace("{}}", "{kubevirt-render.dev/ignore: %s}}" % ignore, 1),
+        "vm.yaml": "# kubevirt-render:ignore *\n"
+        + (VM % ("web", "u1.smalll")).replace("{}}", f"{{kubevirt-render.dev/ignore: {ignore}}}}}", 1),
         "objects.yaml": "---\n".join(map(yamlio.dump, rng.sample([app, flux, kpt], 2))),
         "Kptfile": yamlio.dump(kpt),
         "list.yaml": yamlio.dump(listed),
@@ -517,7 +757,10 @@ def beside(command: Command) -> Files:
     """What a command needs to do anything: a commit to compare with, or a case."""
     case = {"cases/one/expected.yaml": "findings: []\n", "cases/one/input.yaml": VM % ("web", "u1.small")}
     built = {"cases/two/expected.yaml": "findings: []\n", "cases/two/kustomization.yaml": "resources: [../one/input.yaml]\n"}
-    return {**({".git": PLAIN} if "--base" in command.words else {}), **({**case, **built} if command.words[:1] == ("test",) else {})}
+    return {
+        **({".git": PLAIN} if "--base" in command.words else {}),
+        **({**case, **built} if command.words[:1] == ("test",) else {}),
+    }
 
 
 def _changed(rng: Random, text: str) -> str:
@@ -573,9 +816,9 @@ def _commit(of: Commit, store: Path) -> None:
 
     def git(*words: str) -> str:
         given = ["git", "--git-dir", str(store), "--work-tree", str(work), *IDENTITY, *words]
-        return subprocess.run(given, check=True, capture_output=True, text=True).stdout.strip()  # noqa: S603
+        return subprocess.run(given, check=True, capture_output=True, text=True).stdout.strip()
 
-    subprocess.run(["git", "init", "-q", "--bare", "--template=", str(store)], check=True, capture_output=True)  # noqa: S603, S607
+    subprocess.run(["git", "init", "-q", "--bare", "--template=", str(store)], check=True, capture_output=True)  # noqa: S607
     git("add", "-f", *[each.name for each in work.iterdir() if each not in (store, work / ".git")])
     git("commit", "-q", "--no-verify", "-m", "a")
     if of.missing:

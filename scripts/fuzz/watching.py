@@ -11,12 +11,12 @@ import contextlib
 import io
 import os
 import re
-import select
 import shutil
 import socket
 import sys
 import sysconfig
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,12 +28,13 @@ from checking import replaced_environment  # noqa: E402
 from checking import run as run_command  # noqa: E402
 from running import HOSTS, NEWEST_KUSTOMIZE  # noqa: E402
 
+import krm_fn  # noqa: E402
 from krm_fn.__main__ import guarded  # noqa: E402
 from krm_fn.hosts import function  # noqa: E402
 from krm_fn.lsp.session import Session  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 FILE_CANARY, VARIABLE_CANARY = "Canary7OfAFile", "Canary7OfAVariable"
 VARIABLES = ("CANARY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND")
@@ -45,10 +46,16 @@ CANARIES = (
 # Where programs and Python itself read: nothing there belongs to the user or to the tree.
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/dev", "/sys", "/etc/ssl", "/etc/localtime", "/etc/nsswitch.conf")
 OF_SYSTEM = ("/etc/ld.so", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/gai.conf", "/etc/mime.types")
-OF_PROCESS = re.compile(r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)")
-PYTHON = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ROOT), str(Path(click.__file__).parents[1]))
+OF_PROCESS = re.compile(
+    r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)"
+)
+LOADED = [str(Path(each.__file__).parents[1]) for each in (click, krm_fn)]
+PYTHON = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ROOT), *LOADED)
 OF_PYTHON = tuple({f"{os.path.realpath(path)}/" for path in PYTHON})
-SCRATCH, SCRATCH_FILE = "kubevirt-render-", ".kubevirt-render-"  # how the program's own folders and files begin, until they have a name
+SCRATCH, SCRATCH_FILE = (
+    "kubevirt-render-",
+    ".kubevirt-render-",
+)  # how the program's own folders and files begin, until they have a name
 NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.bind")
 STARTS = ("os.exec", "os.posix_spawn", "os.system", "os.spawn", "os.startfile", "pty.spawn")
 CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.symlink", "os.link", "os.truncate", "os.chmod", "shutil.move")
@@ -123,7 +130,7 @@ class Eye:
         elif event == "exec" and given[0].co_filename.endswith(".py"):
             self._note(given[0].co_filename, self.opened)
 
-    def _open(self, path: object, mode: object, flags: int) -> None:
+    def _open(self, path: object, _mode: object, flags: int) -> None:
         self._note(path, self.opened)
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
             self._note(path, self.written)
@@ -146,7 +153,8 @@ class World:
         for each in (self.tree, self.outside, self.tools, self.home, self.out, self.marks):
             each.mkdir(parents=True)
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port = self.listener.getsockname()[1]
+        self.port, self._visitors = self.listener.getsockname()[1], 0
+        threading.Thread(target=self._listen, daemon=True).start()
         self.evil = self._canary(self.outside / "evil.sh")
         self._fill()
 
@@ -163,7 +171,11 @@ class World:
         (self.outside / "schema.json").write_text(f'{{"type": "{FILE_CANARY}"}}')
         for name in CANARIES:
             self._canary(self.tools / name)
-        self.real = {"kustomize": NEWEST_KUSTOMIZE / "kustomize", "helm": HOSTS / "helm" / "helm", "git": shutil.which("git") or ""}
+        self.real = {
+            "kustomize": NEWEST_KUSTOMIZE / "kustomize",
+            "helm": HOSTS / "helm" / "helm",
+            "git": shutil.which("git") or "",
+        }
         for name, program in self.real.items():
             (self.tools / name).symlink_to(program)
         self._outside = self._listed(self.outside)
@@ -181,7 +193,7 @@ class World:
 
     def watch(self, command: Command, *, trace: bool = False) -> Seen:
         """Run a command in the tree, and note what it does."""
-        log = self.folder / "trace"
+        log, came = self.folder / "trace", self._visitors
         with self._traced(log if trace else None), self._errors() as errors:
             EYE.clear()
             EYE.is_open = True
@@ -193,17 +205,19 @@ class World:
         found = _of_trace(log) if trace else _Trace()
         return Seen(
             code,
-            "\n".join((out, err, errors.getvalue(), written)),
+            f"{out}\n{err}\n{errors.getvalue()}\n{written}",
             (*EYE.programs, *found.programs),
             frozenset(EYE.opened | found.opened),
             frozenset(EYE.written | found.written),
-            (*EYE.reached, *found.reached, *self._visitors()),
+            (*EYE.reached, *found.reached, *["the server on this machine"] * (self._visitors > came)),
         )
 
     def _ran(self, command: Command) -> tuple[int, str, str]:
         environment = {
             **dict.fromkeys(VARIABLES, VARIABLE_CANARY),
-            **{"PATH": str(self.tools), "HOME": str(self.home), "XDG_CACHE_HOME": str(self.home / "cache")},
+            "PATH": str(self.tools),
+            "HOME": str(self.home),
+            "XDG_CACHE_HOME": str(self.home / "cache"),
         }
         words = [each.format(out=self.out, config=self.config) for each in command.words]
         folder = next((path for each in command.folders if (path := self.tree / each).is_dir()), self.tree)
@@ -248,12 +262,12 @@ class World:
                 file.seek(0)
                 found.write(file.read().decode(errors="replace"))
 
-    def _visitors(self) -> list[str]:
-        found = []
-        while select.select([self.listener], [], [], 0)[0]:
-            self.listener.accept()[0].close()
-            found.append("the server on this machine")
-        return found
+    def _listen(self) -> None:
+        """Hang up on each visitor, so that none waits."""
+        with contextlib.suppress(OSError):  # it is closed
+            while True:
+                self.listener.accept()[0].close()
+                self._visitors += 1
 
     def started(self) -> str:
         """The canaries that were started."""
@@ -279,7 +293,7 @@ class World:
     def is_known(self, path: str) -> bool:
         """True for a path that a command may read: the tree, its own scratch folders, and the system's files."""
         own = (self.tree, self.home, self.out, self.tools, self.config, self.folder / "trace")
-        temporary = os.path.join(os.path.realpath(tempfile.gettempdir()), SCRATCH)
+        temporary = str(Path(os.path.realpath(tempfile.gettempdir()), SCRATCH))
         return (
             any(_is_below(path, str(each)) for each in (*own, *SYSTEM, *map(os.path.realpath, map(str, self.real.values()))))
             or path.startswith((temporary, *OF_SYSTEM, *OF_PYTHON))
@@ -298,7 +312,7 @@ class _Trace(NamedTuple):
     reached: tuple[str, ...] = ()
 
 
-TRACED = re.compile(r'^\d+ +(execve|openat|connect)\((.*)\) += +(-?\d+)(?:<(.*)>)?(?: .*)?$')
+TRACED = re.compile(r"^\d+ +(execve|openat|connect)\((.*)\) += +(-?\d+)(?:<(.*)>)?(?: .*)?$")
 
 
 def _of_trace(log: Path) -> _Trace:
@@ -339,7 +353,9 @@ def _edited(tree: Path, environment: Mapping[str, str]) -> tuple[int, str, str]:
             for line in range(0, 12, 2):
                 for build in (*session.workspace.builds_for(file), *session.builds_before(file, line, 4)):
                     build()
-                told.append((session.hover(file, line, 4), session.completions(file, line, 8), session.definitions(file, line, 8)))
+                told.append(
+                    (session.hover(file, line, 4), session.completions(file, line, 8), session.definitions(file, line, 8))
+                )
             told.append((session.symbols(file), session.hints(file, 0, 99), session.actions(file, 0, 99)))
         return 0
 
