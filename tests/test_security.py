@@ -33,7 +33,10 @@ PLAIN: dict[str, strangers.Files] = {
     },
     "git": {".git": strangers.PLAIN, "app/kustomization.yaml": "resources: [vm.yaml, gone.yaml]\n"},
     "policies": {"policies/p.yaml": strangers.POLICY, ".kubevirt-render.yaml": CONFIG % POLICIES},
-    "schemas": {"schemas/crd.yaml": strangers.DEFINITION, ".kubevirt-render.yaml": CONFIG % SCHEMAS},
+    "schemas": {
+        "schemas/crd.yaml": strangers.DEFINITION.replace("<schema>", "{type: object}"),
+        ".kubevirt-render.yaml": CONFIG % SCHEMAS,
+    },
     "tests": {"cases/one/expected.yaml": "findings: []\n", "cases/one/input.yaml": strangers.VM % ("a", "u1.small")},
     "editor settings": {".vscode/settings.json": "{}", "sitecustomize.py": ""},
 }

@@ -1,24 +1,24 @@
 """Trees as a stranger pushes them: of each way by which files decide about a run, what is hostile in it.
 
-A *way* gives files, by their paths in the tree, from a source of chance and a world. `tree` joins some and changes some of
-their texts as `mutants` does. The same seed and number give the same tree.
+A *way* gives files, by their paths in the tree, from a source of chance and a world. Most are templates: `<place>` stands for
+a path or an address that nothing may follow, written as JSON; the other holes are in `_holes`. `tree` joins a few ways and
+changes a text as `mutants` does. The same seed and number give the same tree, but for the names of folders on this machine.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import mutants
 from watching import Command, World
 
-from krm_fn import yamlio
-
-Way = Callable[[Random, World], "Files"]
+HOLE = re.compile("<([a-z]+)>")
 
 
 class Link(NamedTuple):
@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """A repository with a commit of the files, in place of a text; `bare`: as files that a commit can hold.
+    """A repository with a commit of the files beside it, in place of a text; `bare`: as files that a commit can hold.
 
     Its config has `lines`; `missing`: it lacks a blob, which git would fetch. `more` are further files of its folder.
     """
@@ -39,9 +39,9 @@ class Commit(NamedTuple):
     more: tuple[tuple[str, str], ...] = ()
 
 
+Files = dict[str, str | Link | Commit]
+Way = Callable[[Random, World], Files]
 PLAIN = Commit()
-Files = dict[str, "str | Link | Commit"]
-
 VM = """\
 apiVersion: kubevirt.io/v1
 kind: VirtualMachine
@@ -56,413 +56,232 @@ spec:
       volumes:
       - {name: root, containerDisk: {image: quay.io/x}}
 """
-PLANTED = {"planted/vm.yaml": VM % ("planted", "u1.smalll")}
-LOOSE = {
+PLANTED: Files = {"planted/vm.yaml": VM % ("planted", "u1.smalll")}
+LOOSE: Files = {
     "vm.yaml": VM % ("web", "u1.small"),
     "app/vm.yaml": VM % ("db", "u1.medium"),
     "app/a.env": "A=1\nCANARY\nGITHUB_TOKEN\n",
 }
 
+# ---- what files name: `<out>` is the folder outside, `<port>` that of the listening server, `<evil>` a program outside
+PLACES = (
+    """\
+<out>/secret.yaml|<out>/secret.env|<out>/schema.json|<out>/evil.sh|<out>/base|file://<out>/secret.yaml|/proc/self/environ|/etc/os-release
+../../outside/secret.yaml|../outside/secret.yaml|../../outside/base|../../outside/secret.env|link.yaml|linked/secret.yaml|linked/base
+~/x|$HOME|.|..|/|-|-f|--|--enable-exec|--post-renderer=./evil.sh|--post-renderer=<evil>|--upload-pack=<evil>|x=<out>/secret.env|CANARY
+http://127.0.0.1:<port>/a.yaml|http://localhost:<port>/a?ref=main|git::http://127.0.0.1:<port>/a|https://127.0.0.1:<port>//a?ref=main
+ssh://git@127.0.0.1:<port>/a.git|git@localhost:a/b.git|git://127.0.0.1:<port>/a|oci://127.0.0.1:<port>/c|127.0.0.1:<port>/a//b
+file://<out>/x?ref=--upload-pack=<evil>|ext::<evil> %S|vm.yaml|evil.sh|a.env|plugin.yaml|function.yaml||\0|a\nb\
+""".replace("\n", "|")
+    .replace("a|b", "a\nb")
+    .split("|")
+)
+
 
 def place(rng: Random, world: World) -> str:
-    """A path or an address that a file of the tree must not lead to, or a flag in its place; seldom something harmless."""
-    port, outside = world.port, world.outside
-    file, base = rng.choice(("secret.yaml", "secret.env", "evil.sh", "schema.json")), f"{outside}/base"
-    return rng.choice(
-        (
-            *(
-                f"{outside}/{file}",
-                f"../../outside/{file}",
-                f"../outside/{file}",
-                f"file://{outside}/{file}",
-                base,
-                "../../outside/base",
-            ),
-            *(
-                "/proc/self/environ",
-                "link.yaml",
-                "linked/secret.yaml",
-                "linked/base",
-                "~/x",
-                "$HOME",
-                "/etc/os-release",
-                ".",
-                "..",
-                "/",
-            ),
-            *(f"http://127.0.0.1:{port}/a.yaml", f"http://localhost:{port}/a?ref=main", f"git::http://127.0.0.1:{port}/a"),
-            *(
-                f"ssh://git@127.0.0.1:{port}/a.git",
-                "git@localhost:a/b.git",
-                f"git://127.0.0.1:{port}/a",
-                f"oci://127.0.0.1:{port}/c",
-            ),
-            *(
-                f"https://127.0.0.1:{port}//a?ref=main",
-                f"127.0.0.1:{port}/a//b",
-                f"file://{outside}/x?ref=--upload-pack={world.evil}",
-            ),
-            *(
-                f"ext::{world.evil} %S",
-                "--post-renderer=./evil.sh",
-                f"--upload-pack={world.evil}",
-                "--enable-exec",
-                "-",
-                "-f",
-                "--",
-            ),
-            *(
-                "vm.yaml",
-                "evil.sh",
-                "a.env",
-                "",
-                "\0",
-                "a\nb",
-                f"x={outside}/secret.env",
-                "CANARY",
-                "plugin.yaml",
-                "function.yaml",
-            ),
-        )
-    )
+    """A path, an address or a flag."""
+    return filled(rng, world, rng.choice(PLACES))
+
+
+def filled(rng: Random, world: World, text: str) -> str:
+    """A template without its holes."""
+    return HOLE.sub(lambda found: _holes(rng, world, found[1]), text)
+
+
+def _holes(rng: Random, world: World, name: str) -> str:
+    known = {"out": world.outside, "port": world.port, "evil": world.evil, "canary": world.canary, "marks": world.marks}
+    if name in known:
+        return str(known[name])
+    if name == "place":
+        return json.dumps(place(rng, world))
+    if name == "inline":
+        return json.dumps(filled(rng, world, rng.choice(PLUGINS)) if rng.random() < 0.6 else place(rng, world))
+    return filled(rng, world, MADE[name](rng) if name in MADE else rng.choice(WORDS[name]))
+
+
+def few(rng: Random, lines: list[str], most: int = 3) -> str:
+    """A few lines of a template."""
+    return "".join(f"{line}\n" for line in rng.sample(lines, rng.randint(1, most)))
 
 
 # ---- kustomizations
-
-BUILTIN: dict[str, tuple[str, ...]] = {  # builtin plugins with the keys that name files, addresses or texts
-    "ConfigMapGenerator": ("files", "envs", "env", "literals"),
-    "SecretGenerator": ("files", "envs", "env", "literals"),
-    "HelmChartInflationGenerator": (
-        "name",
-        "repo",
-        "releaseName",
-        "chartHome",
-        "configHome",
-        "valuesFile",
-        "additionalValuesFiles",
+FUNCTION = (
+    '{apiVersion: %s, kind: %s, metadata: {name: p, annotations: {config.kubernetes.io/function: "%s"}}, spec: {a: <place>}}'
+)
+PLUGINS = [
+    *(
+        f"{{apiVersion: builtin, kind: {kind}, metadata: {{name: outside, namespace: shop}}, {keys}}}"
+        for kind, keys in (
+            ("ConfigMapGenerator", "files: [<assigned>]"),
+            ("ConfigMapGenerator", "envs: [<place>], literals: [<assigned>]"),
+            ("SecretGenerator", "files: [<assigned>], env: <place>"),
+            ("HelmChartInflationGenerator", "name: c, releaseName: <release>, chartHome: charts"),
+            ("HelmChartInflationGenerator", "name: c, repo: <place>, valuesFile: <place>, configHome: <place>"),
+            ("HelmChartInflationGenerator", "name: <place>, chartHome: <place>, additionalValuesFiles: [<place>]"),
+            ("PatchTransformer", "path: <place>, target: {kind: VirtualMachine}"),
+            ("PatchTransformer", "patch: <place>"),
+            ("PatchJson6902Transformer", "path: <place>, target: {kind: VirtualMachine, name: db}"),
+            ("PatchStrategicMergeTransformer", "paths: [<place>]"),
+            ("ReplacementTransformer", "replacements: [{path: <place>}]"),
+            ("ReplacementTransformer", "replacements: [<replacement>]"),
+            ("ValueAddTransformer", "targetFilePath: <place>, value: <place>"),
+            ("ResourceGenerator", "resources: [<place>]"),
+        )
     ),
-    "ResourceGenerator": ("resource", "resources"),
-    "PatchTransformer": ("path", "patch"),
-    "PatchJson6902Transformer": ("path", "jsonOp"),
-    "PatchStrategicMergeTransformer": ("paths", "patches"),
-    "ReplacementTransformer": ("replacements", "path"),
-    "ImageTagTransformer": ("imageTag",),
-    "PrefixTransformer": ("prefix",),
-    "AnnotationsTransformer": ("annotations",),
-    "ValueAddTransformer": ("targetFilePath", "value"),
-    "LegacyOrderTransformer": (),
+    *(FUNCTION % ("v1", "ConfigMap", f"exec: {{path: {path}}}") for path in ("./evil.sh", "<evil>", "evil.sh", "../evil.sh")),
+    FUNCTION % ("v1", "ConfigMap", "container: {image: evil, network: true, mounts: [{type: bind, src: /, dst: /x}]}"),
+    FUNCTION % ("v1", "ConfigMap", "starlark: {path: evil.star, url: 'http://127.0.0.1:<port>/a.star', name: x}"),
+    FUNCTION % ("someteam.example.com/v1", "Evil", ""),
+    "{apiVersion: kubevirt-render.dev/v1alpha1, kind: RenderVirtualMachines, metadata: {name: x}, spec: {<settings>}}",
+]
+WORDS = {
+    "assigned": ["a=<out>/secret.yaml", "<place>", "a=../../outside/secret.yaml", "a=/proc/self/environ", "a=link.yaml"],
+    "release": ["r", "--post-renderer=./evil.sh", "--post-renderer=<evil>", "<place>"],
+    "replacement": [
+        "{source: {kind: ConfigMap, name: outside, fieldPath: data.a}, targets: [<shown>]}",
+        "{source: {kind: Secret, name: outside, fieldPath: data.a}, targets: [<shown>]}",
+    ],
+    "shown": ["{select: {kind: VirtualMachine}, fieldPaths: [spec.instancetype.name]}"],
+    "flag": ["--enable-helm", "--load-restrictor=LoadRestrictionsNone", "--enable-exec", "--enable-alpha-plugins", "<place>"],
+    "reference": [
+        "http://127.0.0.1:<port>/s",
+        "file://<out>/schema.json",
+        "#/x",
+        "../../outside/schema.json",
+        "#",
+        "file:///proc/self/environ",
+    ],
+    "call": [
+        *(
+            '.Files.Get "../../outside/secret.yaml"',
+            '.Files.Get "<out>/secret.yaml"',
+            '.Files.Glob "../**"',
+            '(.Files.Get "link.yaml")',
+        ),
+        *(
+            'lookup "v1" "Secret" "" ""',
+            'getHostByName "localhost"',
+            'env "CANARY"',
+            'expandenv "$CANARY"',
+            'tpl "{{ env `CANARY` }}" .',
+        ),
+        *('include "x" .', ".Values.a", ".Capabilities.APIVersions", '(.Files.Get "templates/vm.yaml")'),
+    ],
+    "cel": [
+        *("object.spec.x.matches('(a+)+$')", "variables.v20 == []", "params.data.a == 'x'", "object.metadata.name == 'web'"),
+        *("authorizer.group('').resource('pods').check('get').allowed()", "string(object) == ''", "1/0 == 1"),
+        "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5,6,7,8,9].all(c, [1,2,3].all(d, true))))",
+        "(" * 200 + "1" + ")" * 200 + " == 1",
+    ],
+    "path": ["$..[?match(@.name, '(a+)+b')]", "$..*", "spec.instancetype.name", "$" + "..*" * 12, "$[?@.a" + "[?@.a" * 30],
+    "rule": ["unresolved-instancetype", "kustomization-not-built", "unreadable-document", "outside-link", "no-such-rule"],
 }
-LISTED = ("files", "envs", "literals", "resources", "paths", "patches", "additionalValuesFiles")
-
-
-def plugin(rng: Random, world: World) -> dict[str, Any]:
-    """The config of a plugin or a function: a builtin one, a program, an image, a Starlark script, one of Go, or this program."""
-    kind, keys = rng.choice([*BUILTIN.items()])
-    form = rng.choice(("builtin", "builtin", "builtin", "exec", "container", "starlark", "go", "own"))
-    told: dict[str, Any] = {"name": "p", "namespace": "shop"}
-    if form == "builtin":
-        values = {key: [place(rng, world)] if key in LISTED else place(rng, world) for key in keys if rng.random() < 0.6}
-        return {"apiVersion": "builtin", "kind": kind, "metadata": told, **values}
-    evil = rng.choice(("./evil.sh", str(world.evil), "evil.sh", "../evil.sh"))
-    function: dict[str, Any] = {
-        "exec": {"exec": {"path": evil}},
-        "container": {
-            "container": {"image": place(rng, world), "network": True, "mounts": [{"type": "bind", "src": "/", "dst": "/x"}]}
-        },
-        "starlark": {"starlark": {"path": place(rng, world), "url": place(rng, world), "name": "x"}},
-    }.get(form, {})
-    annotation = rng.choice(("config.kubernetes.io/function", "config.k8s.io/function"))
-    kinds = {"go": ("someteam.example.com/v1", "Evil"), "own": ("kubevirt-render.dev/v1alpha1", "RenderVirtualMachines")}
-    version, kind = kinds.get(form, ("v1", "ConfigMap"))
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": {**told, "annotations": {annotation: json.dumps(function)}},
-        **({"spec": spec(rng, world)} if form == "own" else {"argsOneLiner": place(rng, world)}),
-    }
-
-
-def _inline(rng: Random, world: World) -> str:
-    return yamlio.dump(plugin(rng, world)) if rng.random() < 0.6 else place(rng, world)
-
-
-def _chart_of(rng: Random, world: World) -> dict[str, Any]:
-    keys = (
-        "repo",
-        "version",
-        "releaseName",
-        "namespace",
-        "valuesFile",
-        "nameTemplate",
-        "kubeVersion",
-        "chartHome",
-        "configHome",
-    )
-    more = {key: place(rng, world) for key in keys if rng.random() < 0.15}
-    lists = {key: [place(rng, world)] for key in ("additionalValuesFiles", "apiVersions") if rng.random() < 0.15}
-    name = rng.choice(("c", "c", "c", place(rng, world)))
-    return {
-        "name": name,
-        "releaseName": rng.choice(("r", "--post-renderer=./evil.sh", f"--post-renderer={world.evil}")),
-        **lists,
-        **more,
-    }
-
-
-def _replacement(rng: Random, world: World) -> dict[str, Any]:
-    source = {"kind": "ConfigMap", "fieldPath": "data.a"}
-    target = {"select": {"kind": "VirtualMachine"}, "fieldPaths": ["spec.instancetype.name"]}
-    return rng.choice(({"path": place(rng, world)}, {"source": source, "targets": [target]}))
-
-
-def _target(rng: Random, world: World) -> dict[str, Any]:
-    """A way to put what is generated into a VM, where a finding shows it."""
-    return (
-        {"path": place(rng, world)}
-        if rng.random() < 0.5
-        else {"patch": place(rng, world), "target": {"kind": "VirtualMachine"}}
-    )
-
-
-def _generator(rng: Random, world: World) -> dict[str, Any]:
-    keys = {
-        "files": [f"a={place(rng, world)}"],
-        "envs": [place(rng, world)],
-        "env": place(rng, world),
-        "literals": [f"a={place(rng, world)}"],
-    }
-    return {"name": "outside", "namespace": "shop", **{key: value for key, value in keys.items() if rng.random() < 0.5}}
-
-
-ENTRIES: dict[str, Callable[[Random, World], Any]] = {
-    **dict.fromkeys(("resources", "bases", "components", "crds", "configurations", "patchesStrategicMerge"), place),
-    **dict.fromkeys(("generators", "transformers", "validators"), _inline),
-    **dict.fromkeys(("patches", "patchesJson6902"), _target),
-    **dict.fromkeys(("configMapGenerator", "secretGenerator"), _generator),
-    "helmCharts": _chart_of,
-    "helmChartInflationGenerator": lambda rng, world: {
-        "chartName": "c",
-        "releaseName": place(rng, world),
-        "values": place(rng, world),
-    },
-    "replacements": _replacement,
-    "buildMetadata": lambda rng, _: rng.choice(("originAnnotations", "transformerAnnotations", "managedByLabel", "x")),
-}
-SINGLE: dict[str, Callable[[Random, World], Any]] = {
-    "openapi": lambda rng, world: rng.choice(({"path": place(rng, world)}, {"version": place(rng, world)})),
-    "helmGlobals": lambda rng, world: {key: place(rng, world) for key in ("chartHome", "configHome") if rng.random() < 0.6},
-    "namePrefix": place,
-    "namespace": place,
-    "sortOptions": lambda rng, world: {"order": rng.choice(("legacy", "fifo", place(rng, world)))},
-    "generatorOptions": lambda rng, world: {"labels": {"a": place(rng, world)}},
-}
+KEYS = [
+    *(f"{key}: [<place>]" for key in ("bases", "components", "crds", "configurations", "patchesStrategicMerge")),
+    *(f"{key}: [<inline>, <inline>]" for key in ("generators", "transformers", "validators")),
+    *("patches: [{path: <place>}, {patch: <place>, target: {kind: VirtualMachine}}]", "patchesJson6902: [{path: <place>}]"),
+    *(
+        f"{key}: [{{name: outside, namespace: shop, {keys}}}]"
+        for key in ("configMapGenerator", "secretGenerator")
+        for keys in ("files: [<assigned>]", "envs: [<place>]", "env: <place>", "literals: [<assigned>]")
+    ),
+    *(
+        "helmCharts: [{name: c, releaseName: <release>}]",
+        "helmCharts: [{name: c, repo: <place>, version: <place>, valuesFile: <place>}]",
+    ),
+    "helmCharts: [{name: <place>, namespace: <place>, nameTemplate: <place>, apiVersions: [<place>], kubeVersion: <place>}]",
+    "helmCharts: [{name: c, releaseName: r, additionalValuesFiles: [<place>], configHome: <place>}]",
+    "helmChartInflationGenerator: [{chartName: c, releaseName: <release>, values: <place>, helmBin: <evil>}]",
+    *(
+        "helmGlobals: {chartHome: <place>}",
+        "helmGlobals: {configHome: <place>}",
+        "replacements: [{path: <place>}, <replacement>]",
+    ),
+    *("openapi: {path: <place>}", "openapi: {version: <place>}", "buildMetadata: [transformerAnnotations, <place>]"),
+    *("namePrefix: <place>", "namespace: <place>", "sortOptions: {order: <place>}", "generatorOptions: {labels: {a: <place>}}"),
+]
 
 
 def kustomization(rng: Random, world: World) -> Files:
     """A kustomization with a few keys that name what it must not reach, and what it names in the tree."""
-    lists = {
-        key: [ENTRIES[key](rng, world) for _ in range(rng.randint(1, 2))] for key in rng.sample([*ENTRIES], rng.randint(1, 3))
-    }
-    single = {key: SINGLE[key](rng, world) for key in rng.sample([*SINGLE], rng.choice((0, 0, 1)))}
-    resources = [*lists.get("resources", ()), "vm.yaml"]
-    obj = {"kind": rng.choice(("Kustomization",) * 9 + ("Component",)), **lists, **single, "resources": resources}
+    head = "kind: Component\n" if rng.random() < 0.1 else ""
+    resources = rng.choice(("resources: [vm.yaml]\n", "resources: [<place>, vm.yaml]\n", "resources: [<place>]\n"))
     name = rng.choice(("kustomization.yaml",) * 4 + ("kustomization.yml", "Kustomization"))
-    return {
-        f"app/{name}": yamlio.dump(obj),
-        "app/function.yaml": yamlio.dump(plugin(rng, world)),
-        "app/plugin.yaml": yamlio.dump(plugin(rng, world)),
-        "app/evil.sh": world.canary,
-        **_links(rng, world),
-        **({} if rng.random() < 0.5 else {f"app/charts/c/{name}": text for name, text in _chart(rng, world).items()}),
-        **({"app/kustomize/plugin/someteam.example.com/v1/evil/Evil": world.canary} if rng.random() < 0.3 else {}),
+    texts = {
+        name: head + resources + few(rng, KEYS),
+        "function.yaml": rng.choice(PLUGINS),
+        "plugin.yaml": rng.choice(PLUGINS),
+        "evil.sh": "<canary>",
+        "kustomize/plugin/someteam.example.com/v1/evil/Evil": "<canary>",
     }
-
-
-def _links(rng: Random, world: World) -> Files:
-    found: Files = {
+    links: Files = {
         "app/link.yaml": Link(str(world.secret)),
         "app/linked": Link(str(world.outside)),
         "linked": Link("../outside"),
     }
-    return {name: link for name, link in found.items() if rng.random() < 0.3}
+    kept = {name: link for name, link in links.items() if rng.random() < 0.3}
+    charts = _chart(rng, world, "app/charts/c") if rng.random() < 0.5 else {}
+    return {**{f"app/{name}": filled(rng, world, text) for name, text in texts.items()}, **kept, **charts}
 
 
 # ---- charts
+CHART = {
+    "Chart.yaml": ["apiVersion: v2\nname: c\nversion: 1.0.0\n", "apiVersion: v2\nname: <place>\nversion: 1.0.0\n"],
+    "values.yaml": ["a: <place>\n"],
+    "templates/vm.yaml": [(VM % ("chart", "u1.small")).replace("shop", "{{ <call> | quote }}")],
+    "templates/_x.tpl": ['{{ define "x" }}{{ <call> }}{{ end }}'],
+    "plugin.yaml": ["name: x\ncommand: <evil>\nhooks: {install: <evil>}\n"],
+    "evil.sh": ["<canary>"],
+    ".helmignore": ["x\n", "templates/**\n"],
+}
+SCHEMAS = ['{"$ref": "<reference>"}', '{"properties": {"a": {"$ref": "<reference>"}}}', '{"$id": "<reference>", "$ref": "x"}']
 
 
-def _chart(rng: Random, world: World) -> Files:
-    """The files of a chart."""
-    port, outside = world.port, world.outside
-    calls = (
-        '.Files.Get "../../outside/secret.yaml"',
-        f'.Files.Get "{outside}/secret.yaml"',
-        '.Files.Glob "../**"',
-        '(.Files.Get "link.yaml")',
-        'lookup "v1" "Secret" "" ""',
-        'getHostByName "localhost"',
-        'env "CANARY"',
-        'expandenv "$CANARY"',
-        'tpl "{{ env `CANARY` }}" .',
-        'include "x" .',
-        ".Values.a",
-        ".Capabilities.APIVersions",
-        '(.Files.Get "templates/vm.yaml")',
-    )
-    schema = rng.choice(
-        (f"http://127.0.0.1:{port}/s.json", f"file://{outside}/schema.json", "#/x", "../../outside/schema.json")
-    )
-    dependencies = [{"name": "d", "version": "1", "repository": place(rng, world)}] if rng.random() < 0.3 else []
-    chart = {
-        "apiVersion": "v2",
-        "name": rng.choice(("c", "c", place(rng, world))),
-        "version": "1.0.0",
-        "dependencies": dependencies,
-    }
-    found: Files = {
-        "Chart.yaml": yamlio.dump(chart),
-        "values.yaml": yamlio.dump({"a": place(rng, world)}),
-        "templates/vm.yaml": (VM % ("chart", "u1.small")).replace("shop", f"{{{{ {rng.choice(calls)} | quote }}}}"),
-        "templates/_x.tpl": f'{{{{ define "x" }}}}{{{{ {rng.choice(calls)} }}}}{{{{ end }}}}',
-        "plugin.yaml": f"name: x\ncommand: {world.evil}\nhooks: {{install: {world.evil}}}\n",
-        "evil.sh": world.canary,
-    }
+def _chart(rng: Random, world: World, folder: str) -> Files:
+    texts = {name: rng.choice(choices) for name, choices in CHART.items()}
     if rng.random() < 0.4:
-        found["values.schema.json"] = json.dumps(
-            {"$ref": schema} if rng.random() < 0.7 else {"properties": {"a": {"$ref": schema}}}
-        )
+        texts["values.schema.json"] = rng.choice(SCHEMAS)
     if rng.random() < 0.2:
-        found[rng.choice(("templates/link.yaml", "link.yaml", "charts/d", "crds/x.yaml", "values.yaml"))] = Link(
-            rng.choice((str(world.secret), "../../../outside/secret.yaml", str(world.outside)))
-        )
+        texts["Chart.yaml"] += "dependencies: [{name: d, version: 1.0.0, repository: <place>}]\n"
+    found: Files = {f"{folder}/{name}": filled(rng, world, text) for name, text in texts.items()}
+    if rng.random() < 0.2:
+        name = rng.choice(("templates/link.yaml", "link.yaml", "charts/d", "crds/x.yaml", "values.yaml"))
+        found[f"{folder}/{name}"] = Link(rng.choice((str(world.secret), "../../../outside/secret.yaml", str(world.outside))))
     return found
 
 
 def chart(rng: Random, world: World) -> Files:
     """A chart in a folder."""
-    return {f"chart/{name}": text for name, text in _chart(rng, world).items()}
+    return _chart(rng, world, "chart")
 
 
 # ---- the config of the repository, policies, schemas
-
-
-def spec(rng: Random, world: World) -> dict[str, Any]:
-    """The spec of a config with a few keys."""
-    return {key: SETTINGS[key](rng, world) for key in rng.sample([*SETTINGS], rng.randint(1, 4))}
-
-
-def _schema(rng: Random, world: World) -> Any:
-    reference = rng.choice(
-        (f"http://127.0.0.1:{world.port}/s", f"file://{world.outside}/schema.json", "#/x", "../outside/schema.json", "#")
-    )
-    inner: Any = rng.choice(
-        (
-            {"$ref": reference},
-            {"$dynamicRef": reference},
-            {"pattern": "(a+)+$"},
-            {"type": place(rng, world)},
-            {"$id": reference, "$ref": "x"},
-        )
-    )
-    for depth in range(rng.choice((0, 1, 3, 60))):
-        inner = rng.choice(({"properties": {"spec": inner}}, {"allOf": [inner] * (1 + (depth < 3))}, {"not": inner}))
-    return {"$schema": place(rng, world), **inner} if rng.random() < 0.2 else inner
-
-
-SETTINGS: dict[str, Callable[[Random, World], Any]] = {
-    "kustomizeBuildFlags": lambda rng, world: [
-        rng.choice(("--enable-helm", "--load-restrictor=LoadRestrictionsNone", "--enable-exec", place(rng, world)))
-    ],
-    "helm": lambda rng, _: rng.choice((True, True, False, "true")),
-    "policies": lambda rng, world: [rng.choice((place(rng, world), "policies", "policies/p.yaml", _policy(rng)))],
-    "schemaPolicies": lambda rng, world: [
-        {"name": "s", "on": rng.choice(("written", "rendered")), "schema": _schema(rng, world)}
-    ],
-    "rulePackages": lambda rng, _: [rng.choice(("evil", "os", "app", "sitecustomize", "..evil"))],
-    "patches": lambda rng, world: [
-        {
-            "target": {"name": rng.choice(("(a+)+$", "web", "["))},
-            "patch": [
-                {
-                    "op": rng.choice(("add", "copy", "test")),
-                    "path": place(rng, world),
-                    "value": place(rng, world),
-                    "from": place(rng, world),
-                }
-            ],
-        }
-    ],
-    "configuration": lambda rng, world: rng.choice(({"machineType": place(rng, world)}, place(rng, world), {"x": 1})),
-    "severity": lambda rng, world: {
-        rng.choice(
-            ("unresolved-instancetype", "kustomization-not-built", "unreadable-document", "outside-link", place(rng, world))
-        ): rng.choice(("off", "info", 1))
-    },
-    "failOn": lambda rng, world: rng.choice(("never", "warning", place(rng, world))),
-    "exclude": lambda rng, world: [rng.choice(("**", "planted", "planted/**", "app", place(rng, world)))],
-    "external": lambda rng, world: [
-        {"kind": rng.choice(("DataSource", "VirtualMachineClusterInstancetype", place(rng, world))), "name": "*"}
-    ],
-    "clusters": lambda rng, world: [
-        {
-            "name": place(rng, world),
-            "targets": [rng.choice(("app", "**", place(rng, world)))],
-            **({"kustomizeBuildFlags": ["--enable-helm"], "helm": True} if rng.random() < 0.5 else {}),
-        }
-    ],
-    "kubevirtVersion": lambda rng, world: rng.choice(("1.8", "0.1", place(rng, world))),
-    "mode": lambda rng, world: rng.choice(("snapshot", "annotate", place(rng, world))),
-    "cache": place,
-    "include": place,
-}
-
-
-def config(rng: Random, world: World) -> Files:
-    """Configs of the repository; sometimes with what makes their flags dangerous."""
-    obj = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": spec(rng, world)}
-    text = yamlio.dump(obj)
-    found: Files = {rng.choice((".kubevirt-render.yaml",) * 3 + ("app/.kubevirt-render.yaml",)): text}
-    if rng.random() < 0.1:
-        found[".kubevirt-render.yaml"] = Link(rng.choice((str(world.secret), "../outside/secret.yaml", "/proc/self/environ")))
-    return {**(kustomization(rng, world) if rng.random() < 0.5 else {}), **found}
-
-
-EXPRESSIONS = (
-    "object.spec.x.matches('(a+)+$')",
-    "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5,6,7,8,9].all(c, [1,2,3].all(d, true))))",
-    "variables.v20 == []",
-    "params.data.a == 'x'",
-    "authorizer.group('').resource('pods').check('get').allowed()",
-    "object.metadata.name == 'web'",
-    "string(object) == ''",
-    "1/0 == 1",
-    "(" * 200 + "1" + ")" * 200 + " == 1",
-)
-
-
-def _policy(rng: Random) -> dict[str, Any]:
-    variables = [
-        {"name": f"v{n}", "expression": f"[variables.v{n - 1}, variables.v{n - 1}]" if n else "[object]"} for n in range(21)
-    ]
-    rules = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": "p"},
-        "spec": {
-            "matchConstraints": {"resourceRules": rules},
-            "paramKind": {"apiVersion": "v1", "kind": rng.choice(("ConfigMap", "Secret"))},
-            "variables": variables if rng.random() < 0.3 else [],
-            "validations": [
-                {
-                    "expression": rng.choice(EXPRESSIONS),
-                    "messageExpression": rng.choice(("string(params)", "'x'", "string(object)")),
-                }
-            ],
-        },
-    }
-
-
-POLICY = yamlio.dump(_policy(Random(1)))  # noqa: S311
+SETTINGS = [
+    *("kustomizeBuildFlags: [<flag>]", "kustomizeBuildFlags: ['--enable-helm', <flag>]", "helm: true", "helm: <place>"),
+    *("policies: [<place>]", "policies: [policies, policies/p.yaml]", "policies: [<policy>]"),
+    *("schemaPolicies: [{name: s, on: written, schema: <schema>}]", "schemaPolicies: [{name: s, schema: <schema>}]"),
+    *(
+        "rulePackages: [evil]",
+        "rulePackages: [os, app]",
+        "rulePackages: [sitecustomize]",
+        "configuration: {machineType: <place>}",
+    ),
+    "patches: [{target: {name: '(a+)+$'}, patch: [{op: add, path: <place>, value: <place>}]}]",
+    "patches: [{target: {name: web}, patch: [{op: copy, path: <place>, from: <place>}]}]",
+    *("configuration: <place>", "severity: {<rule>: 'off'}", "severity: {<rule>: <place>}", "failOn: never", "failOn: <place>"),
+    *("exclude: ['**']", "exclude: [planted]", "exclude: [<place>]", "external: [{kind: VirtualMachineClusterInstancetype}]"),
+    *(
+        "external: [{kind: <place>, name: '*'}]",
+        "clusters: [{name: a, targets: ['**'], kustomizeBuildFlags: ['--enable-helm'], helm: true}]",
+    ),
+    *(
+        "clusters: [{name: <place>, targets: [<place>]}]",
+        "kubevirtVersion: '1.8'",
+        "kubevirtVersion: <place>",
+        "mode: snapshot",
+    ),
+    *("mode: <place>", "cache: <place>", "include: <place>", "catalogue: none", "presets: fold"),
+]
 BINDING = """\
 ---
 apiVersion: admissionregistration.k8s.io/v1
@@ -470,20 +289,6 @@ kind: ValidatingAdmissionPolicyBinding
 metadata: {name: b}
 spec: {policyName: p, validationActions: [Deny], paramRef: {name: outside, namespace: shop, parameterNotFoundAction: Allow}}
 """
-
-
-def policies(rng: Random, world: World) -> Files:
-    """Policies among the files, or named by a config."""
-    text: str | Link = yamlio.dump(_policy(rng)) + BINDING
-    if rng.random() < 0.2:
-        text = Link(rng.choice((str(world.secret), "../../outside/secret.yaml", "/proc/self/environ")))
-    obj = {
-        "kind": "RenderVirtualMachines",
-        "spec": {"policies": [rng.choice(("policies", "policies/p.yaml", place(rng, world)))]},
-    }
-    return {"policies/p.yaml": text, **({".kubevirt-render.yaml": yamlio.dump(obj)} if rng.random() < 0.7 else {})}
-
-
 DEFINITION = """\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -493,204 +298,232 @@ spec:
   names: {kind: A, plural: as}
   scope: Namespaced
   versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: <schema>}}
 """
+OWN = "kind: RenderVirtualMachines\nspec:\n"
+
+
+def _settings(rng: Random) -> str:
+    return ", ".join(few(rng, SETTINGS, 4).splitlines())
+
+
+def _schema(rng: Random) -> str:
+    inner = rng.choice(
+        (*SCHEMAS, '{"$dynamicRef": "<reference>"}', '{"pattern": "(a+)+$"}', '{"type": <place>}', '{"$schema": <place>}')
+    )
+    for depth in range(rng.choice((0, 1, 3, 60))):
+        twice = f'{{"allOf": [{inner}, {inner}]}}' if depth < 3 else f'{{"allOf": [{inner}]}}'
+        inner = rng.choice((f'{{"properties": {{"spec": {inner}}}}}', twice, f'{{"not": {inner}}}'))
+    return inner
+
+
+def _policy(rng: Random) -> str:
+    def doubled(number: int) -> str:
+        return f"[variables.v{number - 1}, variables.v{number - 1}]" if number else "[object]"
+
+    variables = [{"name": f"v{number}", "expression": doubled(number)} for number in range(21)]
+    spec = {
+        "matchConstraints": {
+            "resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
+        },
+        "paramKind": {"apiVersion": "v1", "kind": rng.choice(("ConfigMap", "Secret"))},
+        "variables": variables if rng.random() < 0.3 else [],
+        "validations": [
+            {
+                "expression": rng.choice(WORDS["cel"]),
+                "messageExpression": rng.choice(("string(params)", "'x'", "string(object)")),
+            }
+        ],
+    }
+    about = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "p"}}
+    return json.dumps({**about, "spec": spec})
+
+
+MADE: dict[str, Callable[[Random], str]] = {"settings": _settings, "schema": _schema, "policy": _policy}
+POLICY = _policy(Random(1)) + "\n"  # noqa: S311
+
+
+def config(rng: Random, world: World) -> Files:
+    """Configs of the repository, in half of all cases with a kustomization that makes their flags dangerous."""
+    name = rng.choice((".kubevirt-render.yaml",) * 3 + ("app/.kubevirt-render.yaml",))
+    text: str | Link = filled(rng, world, OWN + few(rng, [f"  {line}" for line in SETTINGS], 4))
+    if rng.random() < 0.1:
+        text = Link(rng.choice((str(world.secret), "../outside/secret.yaml", "/proc/self/environ")))
+    return {**(kustomization(rng, world) if rng.random() < 0.5 else {}), name: text}
+
+
+def policies(rng: Random, world: World) -> Files:
+    """Policies among the files, or named by a config."""
+    text: str | Link = f"{_policy(rng)}\n{BINDING}"
+    if rng.random() < 0.2:
+        text = Link(rng.choice((str(world.secret), "../../outside/secret.yaml", "/proc/self/environ")))
+    named = rng.choice(("policies", "policies/p.yaml", "<place>", "<place>"))
+    return {"policies/p.yaml": text, ".kubevirt-render.yaml": filled(rng, world, f"{OWN}  policies: [{named}]\n")}
 
 
 def schemas(rng: Random, world: World) -> Files:
-    """Definitions among the files that replace KubeVirt's own, and a config with JSON Schemas."""
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": _schema(rng, world)}}
-    names = rng.choice((("kubevirt.io", "VirtualMachine", "virtualmachines"), ("a.example.com", "A", "as")))
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{names[2]}.{names[0]}"},
-        "spec": {
-            "group": names[0],
-            "names": {"kind": names[1], "plural": names[2]},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
-    obj = {"kind": "RenderVirtualMachines", "spec": {"schemaPolicies": SETTINGS["schemaPolicies"](rng, world)}}
-    return {
-        "schemas/crd.yaml": yamlio.dump(definition),
-        **({".kubevirt-render.yaml": yamlio.dump(obj)} if rng.random() < 0.6 else {}),
-    }
+    """Definitions among the files, some of which replace KubeVirt's own, and a config with JSON Schemas."""
+    text = DEFINITION
+    if rng.random() < 0.5:
+        text = text.replace("as.a.example.com", "virtualmachines.kubevirt.io").replace("a.example.com", "kubevirt.io")
+        text = text.replace("{kind: A, plural: as}", "{kind: VirtualMachine, plural: virtualmachines}")
+    own = f"{OWN}  schemaPolicies: [{{name: s, on: {rng.choice(('written', 'rendered'))}, schema: <schema>}}]\n"
+    return {"schemas/crd.yaml": filled(rng, world, text), ".kubevirt-render.yaml": filled(rng, world, own)}
 
 
 # ---- git, tests, files of other programs
+GIT = [
+    *(
+        "[core]\n\tfsmonitor = <evil>",
+        "[core]\n\tsshCommand = <evil>",
+        "[core]\n\thooksPath = <out>",
+        "[core]\n\tpager = <evil>",
+    ),
+    *("[core]\n\taskPass = <evil>", "[core]\n\talternateRefsCommand = <evil>", "[include]\n\tpath = <out>/secret.yaml"),
+    *(
+        '[filter "x"]\n\tclean = <evil>\n\tsmudge = <evil>\n\tprocess = <evil>',
+        '[diff "x"]\n\ttextconv = <evil>\n\tcommand = <evil>',
+    ),
+    *("[credential]\n\thelper = !<evil>", "[gpg]\n\tprogram = <evil>", "[alias]\n\tcat-file = !<evil>\n\trev-parse = !<evil>"),
+    *("[core]\n\tworktree = <out>", "[core]\n\tbare = true", "[core]\n\teditor = <evil>\n\tgitProxy = <evil>"),
+    *(
+        "[uploadpack]\n\tpackObjectsHook = <evil>",
+        "[core]\n\texcludesFile = <out>/secret.yaml",
+        "[core]\n\tattributesFile = <out>/secret.yaml",
+    ),
+]
+URLS = [
+    "ext::<evil> %S",
+    "ssh://git@127.0.0.1:<port>/a",
+    "http://127.0.0.1:<port>/a",
+    "git://127.0.0.1:<port>/a",
+    "file://<out>",
+]
+PROMISOR = """\
+[extensions]
+	partialClone = origin
+[remote "origin"]
+	url = %s
+	promisor = true
+	uploadpack = <evil>
+[protocol]
+	allow = always
+"""
+IN_GIT = {
+    "objects/info/alternates": "<out>\n",
+    "commondir": "<out>\n",
+    "info/attributes": "* filter=x\n",
+    "packed-refs": "x",
+    "hooks/post-index-change": "<canary>",
+    "hooks/reference-transaction": "<canary>",
+    "shallow": "x\n",
+    "HEAD": "ref: <out>\n",
+    "refs/heads/HEAD": "--upload-pack=x\n",
+    "config.worktree": "[core]\n\tfsmonitor = <evil>\n",
+}
 
 
 def git(rng: Random, world: World) -> Files:
     """A repository whose config starts programs, or the same as files that a commit can hold, and hostile files of git."""
-    evil, port = world.evil, world.port
-    lines = (
-        *(f"[core]\n\tfsmonitor = {evil}", f"[core]\n\tsshCommand = {evil}", f"[core]\n\thooksPath = {world.outside}"),
-        *(f"[core]\n\tpager = {evil}", f"[core]\n\taskPass = {evil}", f"[core]\n\talternateRefsCommand = {evil}"),
-        *(
-            f'[filter "x"]\n\tclean = {evil}\n\tsmudge = {evil}\n\tprocess = {evil}',
-            f'[diff "x"]\n\ttextconv = {evil}\n\tcommand = {evil}',
-        ),
-        *(f"[include]\n\tpath = {world.secret}", f"[credential]\n\thelper = !{evil}", f"[gpg]\n\tprogram = {evil}"),
-        *(
-            f"[alias]\n\tcat-file = !{evil}\n\trev-parse = !{evil}",
-            f"[core]\n\tworktree = {world.outside}",
-            "[core]\n\tbare = true",
-        ),
-        *(f"[core]\n\teditor = {evil}\n\tgitProxy = {evil}", f"[uploadpack]\n\tpackObjectsHook = {evil}"),
-        *(f"[core]\n\texcludesFile = {world.secret}", f"[core]\n\tattributesFile = {world.secret}"),
-    )
-    url = rng.choice(
-        (
-            f"ext::{evil} %S",
-            f"ssh://git@127.0.0.1:{port}/a",
-            f"http://127.0.0.1:{port}/a",
-            f"git://127.0.0.1:{port}/a",
-            f"file://{world.outside}",
-        )
-    )
-    promisor = (
-        f'[extensions]\n\tpartialClone = origin\n[remote "origin"]\n\turl = {url}\n\tpromisor = true\n\tuploadpack = {evil}\n'
-    )
-    more = "[protocol]\n\tallow = always\n" if rng.random() < 0.5 else ""
-    text = "\n".join((*rng.sample(lines, rng.randint(1, 3)), promisor if rng.random() < 0.6 else "", more))
-    files = (
-        *(
-            ("objects/info/alternates", f"{world.outside}\n"),
-            ("commondir", f"{world.outside}\n"),
-            ("info/attributes", "* filter=x\n"),
-        ),
-        *(("hooks/post-index-change", world.canary), ("hooks/reference-transaction", world.canary), ("shallow", "x\n")),
-        *(
-            ("HEAD", f"ref: {world.secret}\n"),
-            ("packed-refs", "x"),
-            ("refs/heads/HEAD", "--upload-pack=x\n"),
-            ("config.worktree", text),
-        ),
-    )
-    commit = Commit(
-        text, bare=rng.random() < 0.4, missing=rng.random() < 0.7, more=tuple(rng.sample(files, rng.choice((0, 0, 1, 2))))
-    )
-    found: Files = {rng.choice((".git", ".git", "app/.git", "lab")): commit}
+    url = filled(rng, world, rng.choice(URLS))
+    lines = filled(rng, world, few(rng, GIT) + (PROMISOR % url if rng.random() < 0.6 else ""))
+    more = tuple((name, filled(rng, world, IN_GIT[name])) for name in rng.sample([*IN_GIT], rng.choice((0, 0, 1, 2))))
+    commit: str | Commit = Commit(lines, bare=rng.random() < 0.4, missing=rng.random() < 0.7, more=more)
+    name = rng.choice((".git", ".git", "app/.git", "lab"))
     if rng.random() < 0.1:
-        found = {".git": rng.choice((f"gitdir: {world.outside}\n", "gitdir: ../../outside\n", "gitdir: lab\n", "x"))}
+        name, commit = ".git", rng.choice((f"gitdir: {world.outside}\n", "gitdir: ../../outside\n", "gitdir: lab\n", "x"))
+    gone = rng.choice(("gone.yaml", "../gone", "sub/a.yaml", "vm.yaml"))
     return {
-        **found,
+        name: commit,
         ".gitattributes": "* filter=x diff=x\n",
-        ".gitmodules": f'[submodule "a"]\n\tpath = sub\n\turl = {url}\n\tupdate = !{evil}\n',
-        "app/kustomization.yaml": yamlio.dump(
-            {"resources": ["vm.yaml", rng.choice(("gone.yaml", "../gone", "sub/a.yaml", "vm.yaml"))]}
-        ),
+        ".gitmodules": f'[submodule "a"]\n\tpath = sub\n\turl = {url}\n\tupdate = !{world.evil}\n',
+        "app/kustomization.yaml": f"resources: [vm.yaml, {gone}]\n",
     }
 
 
 def tests(rng: Random, world: World) -> Files:
-    """A case of `test` that names inputs and a config outside, with expressions that never end."""
-    selected = rng.choice(
-        ("$..[?match(@.name, '(a+)+b')]", "$..*", "spec.instancetype.name", "$" + "..*" * 12, "$[?@.a" + "[?@.a" * 30)
-    )
-    fields = [
-        {"object": "VirtualMachine shop/web", "path": selected, "values": []},
-        {"object": "x", "cel": rng.choice(EXPRESSIONS)},
+    """Cases of `test` that name inputs and configs outside, with expressions that never end, and some with a kustomization."""
+    lines = [
+        "inputs: [<place>, input.yaml]",
+        "rules: [<place>]",
+        "fields: [{object: VirtualMachine shop/web, path: %s, values: []}]",
     ]
-    expected = {"inputs": [place(rng, world), "input.yaml"], "findings": [], "fields": fields, "rules": [place(rng, world)]}
-    found: Files = {"cases/one/input.yaml": VM % ("web", "u1.small"), "cases/one/expected.yaml": yamlio.dump(expected)}
+    selected, cel = json.dumps(rng.choice(WORDS["path"])), json.dumps(rng.choice(WORDS["cel"]))
+    expected = few(
+        rng,
+        [*(line.replace("%s", selected) for line in lines), f"fields: [{{object: VirtualMachine shop/web, cel: {cel}}}]"],
+        2,
+    )
+    found: Files = {"cases/one/input.yaml": VM % ("web", "u1.small"), "cases/one/expected.yaml": filled(rng, world, expected)}
     if rng.random() < 0.5:
-        found["cases/one/config.yaml"] = yamlio.dump({"kind": "RenderVirtualMachines", "spec": spec(rng, world)})
+        found["cases/one/config.yaml"] = filled(rng, world, OWN + few(rng, [f"  {line}" for line in SETTINGS]))
     if rng.random() < 0.3:
-        found[f"cases/one/{rng.choice(('rendered.yaml', 'config.yaml', 'expected.yaml', 'input.yaml'))}"] = Link(
-            rng.choice((str(world.secret), "../../../outside/secret.yaml"))
-        )
+        name = rng.choice(("rendered.yaml", "config.yaml", "expected.yaml", "input.yaml"))
+        found[f"cases/one/{name}"] = Link(rng.choice((str(world.secret), "../../../outside/secret.yaml")))
     if rng.random() < 0.3:
-        found["cases/two/expected.yaml"] = "findings: []\n"
-        found |= {
-            f"cases/two/{name.removeprefix('app/')}": text
-            for name, text in kustomization(rng, world).items()
-            if name.startswith("app/")
-        }
+        built = {**LOOSE, **kustomization(rng, world), "app/expected.yaml": "findings: []\n"}
+        found |= {name.replace("app/", "cases/two/", 1): text for name, text in built.items() if name.startswith("app/")}
     return found
+
+
+MODULES = (
+    "sitecustomize",
+    "usercustomize",
+    "yaml",
+    "click",
+    "logging",
+    "krm_fn/__init__",
+    "venv/__init__",
+    "json",
+    "rules",
+    "evil",
+)
+OF_EDITORS = {
+    ".vscode/settings.json": '{"kubevirtRender.path": "./evil.sh", "kubevirtRender.build": true, "a": <place>}',
+    ".zed/settings.json": '{"lsp": {"yaml-language-server": {"binary": {"path": "./evil.sh"}}}}',
+    ".nvim.lua": 'vim.fn.system("<evil>")\n',
+    ".envrc": "<evil>\n",
+    "evil.sh": "<canary>",
+    "pyproject.toml": '[build-system]\nrequires = ["evil"]\n',
+    "pyvenv.cfg": "home = <out>\n",
+}
 
 
 def settings(rng: Random, world: World) -> Files:
     """Settings of editors in the folder, and modules that Python or a shell would load by themselves."""
-    evil = f"import pathlib\npathlib.Path('{world.marks}/started').write_text(__file__)\n"
-    modules = (
-        "sitecustomize",
-        "usercustomize",
-        "yaml",
-        "click",
-        "logging",
-        "krm_fn/__init__",
-        "venv/__init__",
-        "json",
-        "rules",
-        "evil",
-    )
-    found: Files = {f"{name}.py": evil for name in rng.sample(modules, 4)}
-    values = json.dumps(
-        {"kubevirtRender.path": "./evil.sh", "kubevirtRender.build": True, "kubevirtRender.config": str(world.secret)}
-    )
-    return {
-        **found,
-        ".vscode/settings.json": values,
-        ".zed/settings.json": json.dumps({"lsp": {"yaml-language-server": {"binary": {"path": "./evil.sh"}}}}),
-        ".nvim.lua": f'vim.fn.system("{world.evil}")\n',
-        ".envrc": f"{world.evil}\n",
-        ".pre-commit-config.yaml": "repos: []\n",
-        "evil.sh": world.canary,
-        "pyproject.toml": '[build-system]\nrequires = ["evil"]\n',
-        "pyvenv.cfg": f"home = {world.outside}\n",
-    }
+    evil = "import pathlib\npathlib.Path('<marks>/started').write_text(__file__)\n"
+    texts = {**OF_EDITORS, **{f"{name}.py": evil for name in rng.sample(MODULES, 4)}}
+    return {name: filled(rng, world, text) for name, text in texts.items()}
+
+
+OBJECTS = [
+    "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a}, spec: {source: {path: <place>}}}",
+    "{apiVersion: kustomize.toolkit.fluxcd.io/v1, kind: Kustomization, metadata: {name: f}, spec: {path: <place>}}",
+    "{apiVersion: kpt.dev/v1, kind: Kptfile, metadata: {name: k}, pipeline: {mutators: [{exec: ./evil.sh}, {image: <place>}]}}",
+]
+LIST = """\
+apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items: []
+functionConfig:
+  apiVersion: kubevirt-render.dev/v1alpha1
+  kind: RenderVirtualMachines
+  metadata: {name: x, annotations: {config.kubernetes.io/path: <place>}}
+  spec: {<settings>}
+"""
 
 
 def objects(rng: Random, world: World) -> Files:
     """Objects that other tools take for orders, and comments and annotations that silence."""
-    ignore = rng.choice(
-        ("'*: all'", "'unresolved-instancetype: because'", f"'{place(rng, world)}'".replace("\n", " ").replace("\0", ""))
-    )
-    app = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": {"name": "a"},
-        "spec": {
-            "source": {
-                "path": place(rng, world),
-                "repoURL": place(rng, world),
-                "plugin": {"env": [{"name": "CONFIG", "value": place(rng, world)}]},
-            }
-        },
+    ignored = rng.choice(("'*: all'", "'unresolved-instancetype: because'", "<place>"))
+    silenced = (VM % ("web", "u1.smalll")).replace("{}}", f"{{kubevirt-render.dev/ignore: {ignored}}}}}", 1)
+    texts = {
+        "vm.yaml": f"# kubevirt-render:ignore *\n{silenced}",
+        "objects.yaml": "\n---\n".join(rng.sample(OBJECTS, 2)),
+        "Kptfile": OBJECTS[2],
+        "list.yaml": LIST,
     }
-    flux = {
-        "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
-        "kind": "Kustomization",
-        "metadata": {"name": "f"},
-        "spec": {"path": place(rng, world), "patches": [{"patch": place(rng, world)}]},
-    }
-    kpt = {
-        "apiVersion": "kpt.dev/v1",
-        "kind": "Kptfile",
-        "metadata": {"name": "k"},
-        "pipeline": {"mutators": [{"exec": "./evil.sh"}, {"image": place(rng, world)}]},
-    }
-    listed = {
-        "apiVersion": "config.kubernetes.io/v1",
-        "kind": "ResourceList",
-        "items": [],
-        "functionConfig": {
-            "apiVersion": "kubevirt-render.dev/v1alpha1",
-            "kind": "RenderVirtualMachines",
-            "metadata": {"name": "x", "annotations": {"config.kubernetes.io/path": place(rng, world)}},
-            "spec": spec(rng, world),
-        },
-    }
-    return {
-        "vm.yaml": "# kubevirt-render:ignore *\n"
-        + (VM % ("web", "u1.smalll")).replace("{}}", f"{{kubevirt-render.dev/ignore: {ignore}}}}}", 1),
-        "objects.yaml": "---\n".join(map(yamlio.dump, rng.sample([app, flux, kpt], 2))),
-        "Kptfile": yamlio.dump(kpt),
-        "list.yaml": yamlio.dump(listed),
-    }
+    return {name: filled(rng, world, text) for name, text in texts.items()}
 
 
 WAYS: dict[str, Way] = {

@@ -145,7 +145,8 @@ def taken(flaw: Flaw, row: Kind) -> bool:
     """
     if _is_rewritten(flaw, row):
         return True
-    return flaw.by == WEBHOOKS and flaw.path[: len(POOLED)] != POOLED and flaw.path[:1] != ("metadata",) and not refused(flaw, row)
+    elsewhere = flaw.path[:1] != ("metadata",) and flaw.path[: len(POOLED)] != POOLED
+    return flaw.by == WEBHOOKS and elsewhere and not refused(flaw, row)
 
 
 def _is_rewritten(flaw: Flaw, row: Kind) -> bool:
