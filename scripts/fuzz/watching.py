@@ -45,7 +45,16 @@ CANARIES = (
 )
 # Where programs and Python itself read: nothing there belongs to the user or to the tree.
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/dev", "/sys", "/etc/ssl", "/etc/localtime", "/etc/nsswitch.conf")
-OF_SYSTEM = ("/etc/ld.so", "/etc/passwd", "/etc/group", "/etc/hosts", "/etc/resolv.conf", "/etc/gai.conf", "/etc/mime.types")
+OF_SYSTEM = (
+    "/etc/ld.so",
+    "/etc/gitconfig",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+    "/etc/gai.conf",
+    "/etc/mime.types",
+)
 OF_PROCESS = re.compile(
     r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)"
 )
@@ -126,7 +135,7 @@ class Eye:
         elif event in NETWORK:
             self.reached.append(f"{event} {given[1:]}")
         elif event in CHANGES and not (isinstance(given[-1], int) and given[-1] >= 0):  # not relative to an open folder
-            self._note(given[0], self.written)
+            self._note(given[event in ("os.symlink", "os.link")], self.written)
         elif event == "exec" and given[0].co_filename.endswith(".py"):
             self._note(given[0].co_filename, self.opened)
 
