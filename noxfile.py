@@ -94,7 +94,7 @@ def making(session: nox.Session, script: str) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Hold the readers against each other on mutants of lists; `nox -s fuzz -- --seconds 60`, `--help` for the rest."""
+    """Hold readers and commands to their laws, on lists and trees changed at random: `-s fuzz -- --seconds 60`, or `--help`."""
     install(session)
     session.run("python", "scripts/fuzz", *session.posargs)
 

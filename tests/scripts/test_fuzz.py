@@ -1,4 +1,4 @@
-"""The fuzzer: it gives the same mutants again, goes on where it was, and finds what a reader does wrong."""
+"""The fuzzer gives the same mutants again, goes on where it was, and finds what a reader does wrong."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def fuzz(*arguments: str, package: Path = ROOT) -> subprocess.CompletedProcess[s
 
 
 def test_a_mutant_is_the_same_in_every_run() -> None:
-    first, again = fuzz("--only", "12"), fuzz("--only", "12")
+    first, again = fuzz("lists", "--only", "12"), fuzz("lists", "--only", "12")
     assert (first.returncode, first.stdout) == (0, again.stdout)
     assert "kind: " in first.stdout
     assert first.stdout.endswith("--- all laws hold\n")
 
 
 def test_a_run_goes_on_where_the_last_one_was(tmp_path: Path) -> None:
-    assert fuzz("--count", "20", "--state", str(tmp_path)).returncode == 0
-    done = fuzz("--count", "40", "--state", str(tmp_path))
-    assert (done.returncode, done.stdout.startswith("40 mutants of seed 1: ")) == (0, True)
-    assert json.loads((tmp_path / "state.json").read_text())["next"] == 40
+    assert fuzz("lists", "--count", "20", "--state", str(tmp_path)).returncode == 0
+    done = fuzz("lists", "--count", "40", "--state", str(tmp_path))
+    assert (done.returncode, done.stdout.startswith("40 lists of seed 1: ")) == (0, True)
+    assert json.loads((tmp_path / "lists" / "state.json").read_text())["next"] == 40
 
 
 # A module, what stands in it, and a mistake in its place.
@@ -62,6 +62,6 @@ def test_a_mistake_in_one_reader_is_found(tmp_path: Path, mistake: str) -> None:
     text = (tmp_path / file).read_text()
     assert text.count(right) == 1
     (tmp_path / file).write_text(text.replace(right, wrong))
-    done = fuzz("--count", "1500", "--most", "1", package=tmp_path)
+    done = fuzz("lists", "--count", "1500", "--most", "1", package=tmp_path)
     assert done.returncode == 1, done.stdout
     assert "\nmutant " in f"\n{done.stdout}"

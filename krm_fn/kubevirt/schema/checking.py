@@ -76,7 +76,7 @@ def _joined(found: list[Flaw], own: list[Flaw], row: Kind) -> Iterator[Flaw]:
     for flaw in found:
         other = others.pop(flaw.path, None)
         yield flaw.but(upstream="admission") if other and refused(other, row) else flaw
-    yield from (flaw for flaw in others.values() if flaw.by == WEBHOOKS or (row.status and flaw.path[0] == "status"))
+    yield from (flaw for flaw in others.values() if flaw.by == WEBHOOKS or (row.status and flaw.path[:1] == ("status",)))
 
 
 def of_other_releases(obj: Object, release: Release) -> Iterator[Flaw]:

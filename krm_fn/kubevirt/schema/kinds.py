@@ -126,7 +126,7 @@ def counts(flaw: Flaw, row: Kind) -> bool:
     writes it as text, and leaves out empty values.
     upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, vmi-mutator.go:Mutate
     """
-    if row.status and flaw.path[0] == "status" and flaw.kind not in (UNKNOWN, ELSEWHERE):
+    if row.status and flaw.path[:1] == ("status",) and flaw.kind not in (UNKNOWN, ELSEWHERE):
         return row.mutated and refused(flaw, row)
     if _is_rewritten(flaw, row):
         return isinstance(flaw.current, str)
@@ -145,7 +145,8 @@ def taken(flaw: Flaw, row: Kind) -> bool:
     """
     if _is_rewritten(flaw, row):
         return True
-    return flaw.by == WEBHOOKS and flaw.path[: len(POOLED)] != POOLED and flaw.path[0] != "metadata" and not refused(flaw, row)
+    elsewhere = flaw.path[:1] != ("metadata",) and flaw.path[: len(POOLED)] != POOLED
+    return flaw.by == WEBHOOKS and elsewhere and not refused(flaw, row)
 
 
 def _is_rewritten(flaw: Flaw, row: Kind) -> bool:
@@ -158,7 +159,7 @@ def refused(flaw: Flaw, row: Kind) -> bool:
     In parts that they only decode, they refuse wrong types. Null never reaches them.
     upstream: pkg/util/webhooks/webhooks.go:ValidateSchema, github.com/go-openapi/validate/object_validator.go
     """
-    top = flaw.path[0]
+    top = flaw.path[0] if flaw.path else ""  # a definition can refuse the object itself
     if flaw.by == SERVER:
         return False
     if len(flaw.path) == 1 and flaw.kind in (UNKNOWN, ELSEWHERE, MISSING):

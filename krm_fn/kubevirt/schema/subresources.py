@@ -39,7 +39,7 @@ def without_status(obj: Object, found: Sequence[Flaw]) -> Iterator[Flaw]:
     upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go
     """
     for flaw in found:
-        if flaw.path[0] != "status" or flaw.kind in (UNKNOWN, ELSEWHERE):
+        if flaw.path[:1] != ("status",) or flaw.kind in (UNKNOWN, ELSEWHERE):
             yield flaw
         elif flaw.kind == TYPE:
             for path in _keys(get(obj, flaw.path), flaw.path):

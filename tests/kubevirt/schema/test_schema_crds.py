@@ -261,3 +261,12 @@ def test_no_pattern_is_matched_after_one_that_takes_all_the_work() -> None:
         for spec in ({"name": "9", "free": "9"}, {"slow": "a" * 2_000 + "!"}, {"name": "9", "free": "9"})
     ]
     assert names == [["name", "free"], [], ["name", "free"]]  # what is known of equal texts needs no work
+
+
+@pytest.mark.parametrize("about", [{}, {"subresources": {"status": {}}}])
+@pytest.mark.parametrize(("group", "kind"), [("kubevirt.io", "VirtualMachine"), ("example.com", "Thing")])
+def test_a_definition_may_refuse_the_object_itself(group: str, kind: str, about: dict[str, Any]) -> None:
+    crd = definition({"not": {}}, group=group, kind=kind)
+    crd["spec"]["versions"][0].update(about)
+    obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"name": "a"}, "spec": {"running": True, "template": {}}}
+    assert (VALUE, "") in told(obj, crd)
