@@ -4,8 +4,8 @@ What it finds: a kustomization that kustomize refuses to build, with the first l
 itself; a kustomization.yaml that can't be read; and one that is out of reach: it refers to another machine, to a folder
 outside the repository, or to a file that git ignores, a submodule has or a template makes; it names a file that is not below
 its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or
-takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file that it is made of, or one beside it, has
-an object of KubeVirt. Another one is a note of `--verbose`, and a warning of `render`, whose output lacks it.
+takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file that it is made of, or one beside it,
+has an object of KubeVirt. Another one is a note of `--verbose`, and a warning of `render`, whose output lacks it.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
