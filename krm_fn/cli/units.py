@@ -53,6 +53,7 @@ class Request(Value):
     checking: Callable[[Config], Config]
     before: Mapping[Key, Before] = {}
     apart: bool = False
+    whole: bool = False
     leaves_out: Callable[[str], bool] | None = None
 
     @property
@@ -72,6 +73,7 @@ class Request(Value):
             follow=flags["follow_links"],
             helm=flags["helm"],
             apart=self.apart,
+            whole=self.whole,
         )
         return asked.but(leaves_out=self.leaves_out) if self.leaves_out else asked
 

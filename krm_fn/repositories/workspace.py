@@ -42,7 +42,8 @@ class Asked(Value):
 
     `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that the
     config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths that are
-    not read. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one.
+    not read. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one. `whole`:
+    all kustomizations are wanted, also those that hold nothing that counts.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
@@ -58,6 +59,7 @@ class Asked(Value):
     follow: bool = False
     helm: bool = False
     apart: bool = False
+    whole: bool = False
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -128,7 +130,7 @@ class Workspace:
     @cached_property
     def targets(self) -> list[Unit]:
         """The kustomizations that no other one uses, and that may hold something that counts."""
-        counting = filter(written.counts, self.found.targets)
+        counting = self.found.targets if self.asked.whole else filter(written.counts, self.found.targets)
         return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
 
     @property

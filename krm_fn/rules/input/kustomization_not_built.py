@@ -6,7 +6,7 @@ helm that is a flag; and one that is out of reach: it refers to another machine,
 file that git ignores, a submodule has or a template makes; it names a file that is not below its folder, which Flux reads and
 kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or takes too long; or neither kustomize
 nor kubectl is on the PATH. It counts where a file that it is made of, or one beside it, has an object of KubeVirt. Others are
-neither built nor told of; `--verbose` counts them.
+not built, and `--verbose` counts them. Only `render` builds all; one that it can't build is a warning there.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
