@@ -93,8 +93,9 @@ def unreadable_only(n: int) -> Documents:
 
 
 def open_marks(n: int) -> Documents:
-    """Beginnings of placeholders without an end."""
-    return [vm("v", f"instancetype:\n  name: '{'{{ ' * n}'\n", about=f"labels:\n  a: '{'<% ' * n}'\n")]
+    """Beginnings of placeholders without an end, and a name of many variables that is none."""
+    about = f"namespace: '{'$aaa' * n}!'\nlabels:\n  a: '{'<% ' * n}'\n"
+    return [vm("v", f"instancetype:\n  name: '{'{{ ' * n}'\n", about=about)]
 
 
 def one_line(n: int) -> Documents:
