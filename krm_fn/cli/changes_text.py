@@ -159,7 +159,7 @@ def _unknown(record: Object) -> Iterator[str]:
     if gates := unknown.get("featureGates"):
         named = f"feature gate{'s' * (len(gates) > 1)} {listed(gates, 'and')}"
         yield f"  depends on the {named}, which {'are' if len(gates) > 1 else 'is'} not known here; {STATE_IT}"
-    if unknown.get("workloadUpdateStrategy"):
+    if unknown.get("workloadUpdateStrategy") and record.get("migratable", {}).get("status") != "False":
         yield f"  whether KubeVirt starts the migration depends on workloadUpdateStrategy, which is not known here; {STATE_IT}"
 
 

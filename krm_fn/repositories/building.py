@@ -28,6 +28,7 @@ from krm_fn.sources.files import is_in_repository, is_unsaved, repository
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from krm_fn.base.objects import Object
     from krm_fn.repositories.types import Kustomization, Target
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
@@ -53,7 +54,8 @@ class Built(NamedTuple):
     """What was built of a target: YAML documents with annotations that name origins.
 
     The paths in these run from `wrapper`. What they name below `copy`, where the target was built from a copy, stands below
-    `original`; `moved` are the files in the copy that stand elsewhere, each with its place.
+    `original`; `moved` are the files in the copy that stand elsewhere, each with its place. `steps` are the configs of this
+    program where it is one of the transformers: what was built is what the first of them gets.
     """
 
     data: bytes
@@ -61,6 +63,7 @@ class Built(NamedTuple):
     copy: str = ""
     original: str = ""
     moved: tuple[tuple[str, str], ...] = ()
+    steps: tuple[Object, ...] = ()
 
     def file(self, path: str) -> str:
         """The file that an origin names, as a path from the working directory."""
@@ -99,9 +102,10 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
         return problem
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
-        functions = own_functions(kustomizations)
+        functions, steps = own_functions(kustomizations)
         needs_copy = functions or any(map(is_unsaved, target.inputs)) or has_local(target)
         built = _placed(target, kustomizations, functions, flags, scratch, needs_copy=bool(needs_copy))
+        built = built._replace(steps=steps)
         wrapped = partial(_wrapper, target=_folder(target, built), of=kustomizations[0])
         asking = built._replace(wrapper=str(wrapped(scratch / "wrapper", [ORIGINS])))
         found = _built(target, using, flags, asking, timeout)

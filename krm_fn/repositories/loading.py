@@ -93,7 +93,8 @@ class Parsed(Value):
     """The objects of a unit, documents of it that can't be read, and what was left alone, a note each.
 
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
-    objects may have only notes. `folder` is where it is.
+    objects may have only notes. `folder` is where it is. `steps` are the configs with which this program renders the objects
+    before they are applied, in order.
     """
 
     folder: str
@@ -101,6 +102,7 @@ class Parsed(Value):
     lost: tuple[Lost, ...] = ()
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
+    steps: tuple[Object, ...] = ()
 
     @property
     def text(self) -> bytes:
@@ -148,7 +150,7 @@ def texts_of(unit: Unit, options: Options) -> Texts | Problem:
         made = charts.build(target, options.timeout)
         return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
     built = built_of(target, unit.settings.build_flags, options)
-    return built if isinstance(built, Problem) else Texts(given=(given_of(target, built),))
+    return built if isinstance(built, Problem) else Texts(given=(given_of(target, built),), steps=built.steps)
 
 
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
@@ -175,7 +177,7 @@ def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
             found = reading.parsed(texts, note=notes.append, repair=repairing(lost, texts.named), reports=True)
         except NothingFoundError:
             found = Sources(sources=())
-    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes))
+    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes), steps=texts.steps)
 
 
 def read(unit: Unit, options: Options) -> Parsed:
