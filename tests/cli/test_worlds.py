@@ -106,3 +106,30 @@ def test_where_none_is_nearer_the_warning_names_them(here: Path) -> None:
 def test_an_object_of_its_own_counts_before_all_others(here: Path) -> None:
     own = {"vms/kubevirt.yaml": KUBEVIRT.format(gates=""), "vms/kustomization.yaml": "resources: [web.yaml, kubevirt.yaml]\n"}
     assert [rule for rule, _ in rules(tree(here, {**ONE, **own}))] == ["refused-device"]
+
+
+def test_a_part_of_a_repository_is_read_as_a_part_of_its_cluster(here: Path) -> None:
+    git(here, "init", "-q", "-b", "main")
+    commit(here, CLOSED)
+    found = json.loads(run("check", "vms", "--no-cache", "-o", "json", cwd=here)[1])["results"]
+    assert [(each["tags"]["rule"], each["file"]["path"]) for each in found] == [("refused-device", "vms/web.yaml")]
+    assert run("capacity", "vms", cwd=here)[1] == run("capacity", ".", cwd=here)[1]
+    assert run("explain", "vms", cwd=here)[1] == run("explain", ".", cwd=here)[1]
+
+
+def test_what_others_of_the_repository_use_is_not_unused(here: Path) -> None:
+    size = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: own}\n"
+    sizes = f"{size}spec: {{cpu: {{guest: 1}}, memory: {{guest: 1Gi}}}}\n---\n{VM.replace('web', 'beside')}"
+    sized = VM.replace("  runStrategy: Always", "  runStrategy: Always\n  instancetype: {name: own}")
+    git(here, "init", "-q", "-b", "main")
+    commit(here, {**target("sizes/own.yaml", sizes), **target("vms/web.yaml", sized)})
+    assert "unused-instancetype" not in run("check", "sizes", "--no-cache", cwd=here)[1]
+    (here / "vms/web.yaml").write_text(VM)
+    assert "unused-instancetype" in run("check", "sizes", "--no-cache", cwd=here)[1]
+
+
+def test_a_broken_part_that_nobody_asked_for_breaks_nothing(here: Path) -> None:
+    git(here, "init", "-q", "-b", "main")
+    commit(here, {**ONE, "platform/kustomization.yaml": "resources: [absent.yaml]\n", "other/a.yaml": "kubevirt.io: ['"})
+    code, out, _ = run("check", "vms", "--no-cache", cwd=here)
+    assert (code, "not-built" in out, "unreadable" in out) == (0, False, False)
