@@ -201,6 +201,10 @@ class Graph:
                 return referring(one, found.text, "outside", each._replace(path=joined(".", link)))
         return None
 
+    def below(self, folders: Iterable[str]) -> Iterator[str]:
+        """All files below folders, without links that lead out of all roots."""
+        return (file for file in all_below(folders) if not (os.path.islink(file) and self._leads_out(file)))  # noqa: PTH114
+
     def _leads_out(self, path: str) -> bool:
         if not self._roots or path in self._known:
             return False
