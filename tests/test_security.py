@@ -44,9 +44,12 @@ OUT = strangers.Link("../../outside/secret.yaml")
 # Links that lead out of the tree, wherever a kustomization, a chart or a folder may have one.
 LINKS: strangers.Files = {
     **PLAIN["chart"],
-    "app/kustomization.yaml": "resources: [vm.yaml, link.yaml]\ngenerators: [plugins]\npatches: [{path: patch.yaml}]\n",
+    "app/kustomization.yaml": "resources: [vm.yaml, link.yaml]\ngenerators: [plugins, made]\npatches: [{path: patch.yaml}]\n",
+    "app/made/kustomization.yaml": "resources: [a.yaml, ../../folder/base/a.yaml]\n",
     "broken/kustomization.yaml": "resources: [a\n",
-    **dict.fromkeys(("app/link.yaml", "app/patch.yaml", "app/plugins/a.yaml", "broken/a.yaml", "chart/values.yaml"), OUT),
+    **dict.fromkeys(
+        ("app/link.yaml", "app/patch.yaml", "app/plugins/a.yaml", "app/made/a.yaml", "broken/a.yaml", "chart/values.yaml"), OUT
+    ),
     "chart/templates/a.yaml": strangers.Link("../../../outside/secret.yaml"),
     "folder": strangers.Link("../outside"),
 }

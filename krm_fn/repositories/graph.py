@@ -165,7 +165,7 @@ class Graph:
                 one = below.kustomization
                 if not one.obj.keys() <= PLAIN:
                     made.take([], referring(found.kustomization, found.text, "made", each))
-                waiting += [inner.path for inner in one.includes]
+                waiting += [inner.path for inner in one.includes if not self._leads_out(inner.path)]
 
     def _take_plugins(self, file: str, folder: str, made: _Named) -> None:
         try:
