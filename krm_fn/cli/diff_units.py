@@ -129,7 +129,8 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         with bar.at("Searching"):
             workspace = Workspace(asked)
             files = workspace.of_files((*workspace.found.files, *asked.named))
-        units = {_key(unit): unit for unit in (*workspace.targets, *files, *workspace.charts)}
+        every = [*workspace.targets, *files, *workspace.charts]
+        units = {_key(unit): unit for unit in workspace.wanted(every, may_lack=True)}
         others = [unit for unit in workspace.others if _key(unit) not in units]
         how = Options(using=build_flags.builder(), timeout=asked.timeout, follow=asked.follow)
         found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)

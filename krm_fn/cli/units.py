@@ -74,6 +74,8 @@ class Request(Value):
             timeout=flags["timeout"],
             follow=flags["follow_links"],
             helm=flags["helm"],
+            target=flags["target"] or "",
+            cluster=flags["cluster"] or "",
             apart=self.apart,
             whole=self.whole,
         )

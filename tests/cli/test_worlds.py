@@ -133,3 +133,16 @@ def test_a_broken_part_that_nobody_asked_for_breaks_nothing(here: Path) -> None:
     commit(here, {**ONE, "platform/kustomization.yaml": "resources: [absent.yaml]\n", "other/a.yaml": "kubevirt.io: ['"})
     code, out, _ = run("check", "vms", "--no-cache", cwd=here)
     assert (code, "not-built" in out, "unreadable" in out) == (0, False, False)
+
+
+@pytest.mark.parametrize("command", [("check", "--no-cache"), ("render",), ("capacity",), ("explain",)])
+def test_one_target_is_read_with_what_the_others_offer(here: Path, command: tuple[str, ...]) -> None:
+    folder = tree(here, {**ONE, **target("more/b.yaml", VM.replace("web", "b"))})
+    code, out, _ = run(*command, ".", "--target", "vms", cwd=folder)
+    assert (code, "unknown" in out, "more" in out) == (0, False, False)
+
+
+@pytest.mark.parametrize("command", [("check", "--no-cache"), ("render",), ("capacity",), ("explain",)])
+def test_a_target_that_is_not_there_is_an_error(here: Path, command: tuple[str, ...]) -> None:
+    code, _, err = run(*command, ".", "--target", "platfrom", cwd=tree(here, ONE))
+    assert (code, err) == (2, "kubevirt-render: error: --target: there is no platfrom; did you mean platform\n")
