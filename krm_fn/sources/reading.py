@@ -188,28 +188,14 @@ class Texts(Value):
 def read(
     paths: Sequence[str],
     *,
-    found: Sequence[str] = (),
-    kustomized: frozenset[str] = frozenset(),
-    built: Sequence[tuple[str, bytes]] = (),
-    follow: bool = False,
-    within: Sequence[str] = (),
-    unbuilt: bool = True,
     note: Note = lambda _: None,
     repair: Repair | None = None,
     reports: bool = False,
     watch: Watch = unwatched,
+    **how: Any,
 ) -> Sources:
-    """The objects of the paths: `texts`, parsed. Raises: InputError as `texts` and `parsed` do."""
-    gathered = texts(
-        paths,
-        found=found,
-        kustomized=kustomized,
-        built=built,
-        follow=follow,
-        within=within,
-        unbuilt=unbuilt,
-    )
-    return parsed(gathered, note=note, repair=repair, reports=reports, watch=watch)
+    """The objects of the paths: `texts`, which takes `how`, parsed. Raises: InputError as `texts` and `parsed` do."""
+    return parsed(texts(paths, **how), note=note, repair=repair, reports=reports, watch=watch)
 
 
 def texts(
