@@ -214,7 +214,7 @@ class Workspace:
             for each, own in self._charts()
             if not (self.asked.helm or own.helm) and charts.makes_vms(each)
         ]
-        for skipped in self.found.skipped:
+        for skipped in () if self.is_one_bundle else self.found.skipped:  # what is read as one tells of its own
             own = self.settings(os.path.dirname(skipped.file))  # noqa: PTH120
             done.append(of_no_object(passed_over((skipped,), own.config.severity, release_of(own.config)), own))
         if unmatched := self.configs.unmatched():
