@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from krm_fn.repositories.loading import Options, Unit
     from krm_fn.repositories.sharing import Taken
+    from krm_fn.sources.reading import Texts
 
 
 class Keys:
@@ -45,7 +46,8 @@ class Keys:
         if None in digests:
             return None
         folders = [] if unit.target else [file for file in files if (os.path.dirname(file) or os.curdir) in unit.kustomized]  # noqa: PTH120
-        parts = (unit.name, unit.target, tuple(files), tuple(folders), tuple(digests), unit.before)
+        texts = unit.texts and _of_texts(unit.texts)
+        parts = (unit.name, unit.target, tuple(files), tuple(folders), tuple(digests), unit.before, texts)
         return digest(self._run.hex(), self._of_settings(unit), stored.dumps(parts))
 
     def is_current(self, unit: Unit) -> bool:
@@ -73,6 +75,12 @@ def second(first: bytes, taken: Taken) -> bytes:
 def subjects(key: bytes) -> bytes:
     """The key of the objects of a unit."""
     return digest(key, "subjects")
+
+
+def _of_texts(texts: Texts) -> Texts:
+    """What was read already, with a digest in place of each text."""
+    given = ((each.file, each.folder, each.origins, digest(each.data).hex()) for each in texts.given)
+    return texts.but(given=tuple(given))
 
 
 def _state(file: str) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from krm_fn.repositories.judging import Subject, UnitResult
 from krm_fn.repositories.keys import Keys
 from krm_fn.repositories.loading import Loaded, Options, Unit
 from krm_fn.repositories.sharing import Offer, Reach, Taken
+from krm_fn.sources import reading
 
 KEY = b"k" * 32
 REF = Ref(api_version="v1", kind="Secret", name="s", namespace="n")
@@ -415,6 +416,21 @@ def test_a_file_that_changed_since_is_noticed(repository):
     assert known.is_current(target)
     (repository / "base/vm.yaml").write_text("changed")
     assert not known.is_current(target)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        reading.Texts(given=(reading.Given(data=b"a: 2", file="a.yaml"),)),
+        reading.Texts(given=(reading.Given(data=b"a: 1", file="b.yaml"),)),
+        reading.Texts(given=(reading.Given(data=b"a: 1", file="a.yaml"),), separate=True),
+        None,
+    ],
+)
+def test_a_key_changes_with_the_texts_that_were_named(repository, other):
+    known, one = Keys(Options()), reading.Texts(given=(reading.Given(data=b"a: 1", file="a.yaml"),))
+    keys_of = [known.of(Unit(settings=TargetSettings(config=Config()), texts=each)) for each in (one, other, one)]
+    assert keys_of[0] == keys_of[2] != keys_of[1]
 
 
 def test_what_a_unit_takes_makes_another_key():
