@@ -54,13 +54,17 @@ class TemplateError(InputError):
 
 
 class Given(Value):
-    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`. For `origins`, see `Source`."""
+    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`. For `origins`, see `Source`.
+
+    `names` are those that the objects of a build have in their files, "" for an unknown one.
+    """
 
     data: bytes
     file: str = ""
     folder: str = ""
     stamp: Stamp | None = None
     origins: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class Source(Value):
