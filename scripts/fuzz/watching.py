@@ -60,7 +60,7 @@ OF_PROCESS = re.compile(
     r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)"
 )
 LOADED = [str(Path(each.__file__).parents[1]) for each in (click, krm_fn)]
-PYTHON = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ROOT), *LOADED)
+PYTHON = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *filter(None, sys.path), *LOADED)
 OF_PYTHON = tuple({f"{os.path.realpath(path)}/" for path in PYTHON})
 SCRATCH, SCRATCH_FILE = (
     "kubevirt-render-",
@@ -307,7 +307,8 @@ class World:
         temporary = str(Path(os.path.realpath(tempfile.gettempdir()), SCRATCH))
         return (
             any(_is_below(path, str(each)) for each in (*own, *SYSTEM, *map(os.path.realpath, map(str, self.real.values()))))
-            or path.startswith((temporary, *OF_SYSTEM, *OF_PYTHON))
+            or path.startswith((temporary, *OF_SYSTEM))
+            or f"{path}/".startswith(OF_PYTHON)
             or bool(OF_PROCESS.match(path))
         )
 
