@@ -38,8 +38,8 @@ class Keys:
 
     def of(self, unit: Unit) -> bytes | None:
         """The key of a unit, None where one of its files can't be read, or where users' rules judge it."""
-        if unit.settings.config.rule_packages:
-            return None  # nobody knows what the code of the rules reads
+        if unit.texts or unit.settings.config.rule_packages:
+            return None  # of stdin and builds that a user names; nobody knows what the code of the rules reads
         files = unit.inputs
         digests = [self._file(file) for file in files]
         if None in digests:

@@ -16,6 +16,7 @@ from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.sources.files import is_in_repository, is_within, repository
 from krm_fn.sources.reading import STDIN
 from krm_fn.sources.salvage import passed_over
 
@@ -40,14 +41,16 @@ def nothing(_: str) -> bool:
 class Asked(Value):
     """What a command was asked to read, and how.
 
-    `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that the
-    config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths that are
-    not read. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one. `whole`:
-    all kustomizations are wanted, also those that hold nothing that counts.
+    `root` is the folder with the whole repository, "" for the git tree. `config_file` is the config that a flag names. `laid`
+    lays the values of flags over a config, `checking` makes of that the config to judge with. `exclude` are globs, relative to
+    the working directory; `leaves_out` is true of more paths that are not read. `apart`: the files of each folder are a unit of
+    their own; else all files with the same settings are one. `whole`: all kustomizations are wanted, also those that hold
+    nothing that counts.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
     kustomizations: tuple[str, ...] = ()
+    root: str = ""
     config_file: str | None = None
     isolated: bool = False
     laid: Callable[[Config], Config] = staticmethod(as_it_is)
@@ -92,10 +95,26 @@ class Workspace:
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
         self.found = self._discovered(asked.folders)
 
-    def around(self, root: str) -> Workspace:
+    @cached_property
+    def others(self) -> list[Unit]:
+        """The units of the repository beside those that were asked for: they are part of the same clusters.
+
+        Only beside folders: who names files alone has the rest of the repository not searched.
+        """
+        asked = [os.path.realpath(path) for path in self.asked.folders]
+        roots = {repository(folder) for folder in asked if is_in_repository(folder)}
+        if self.asked.root:
+            roots = {os.path.realpath(self.asked.root)}
+        own = {unit.called for unit in self.units}
+        beside = (root for root in sorted(roots) if not any(is_within(root, [folder]) for folder in asked))
+        found = (unit for root in beside for unit in self._around(os.path.relpath(root)).units)
+        return [unit.but(is_other=True) for unit in found if unit.called not in own]
+
+    def _around(self, root: str) -> Workspace:
         """The same for the folder `root`, with the configs that were read already."""
         made = object.__new__(Workspace)
-        made.asked, made.configs, made._settings = self.asked.but(paths=(root,)), self.configs, self._settings
+        made.asked = self.asked.but(paths=(root,), whole=False)
+        made.configs, made._settings = self.configs, self._settings
         made.found = made._discovered((root,))
         return made
 

@@ -64,5 +64,4 @@ def test_globs_without_wildcards_take_as_long_as_one_of_them():
 def test_globs_that_take_too_many_comparisons_are_given_up():
     globs = Globs(f"**/x{number}*y" for number in range(1_000))
     with pytest.raises(SpentError):
-        for number in range(100_000):
-            globs.covering(f"a/{number}")
+        all(globs.covering(f"a/{number}") is None or True for number in range(100_000))
