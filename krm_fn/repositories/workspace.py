@@ -155,8 +155,9 @@ class Workspace:
 
     @cached_property
     def targets(self) -> list[Unit]:
-        """The kustomizations that no other one uses, and that may hold something that counts."""
-        counting = self.found.targets if self.asked.whole else filter(written.counts, self.found.targets)
+        """The kustomizations that no other one uses, and that may hold something that counts, or that nobody can build."""
+        every = self.found.targets
+        counting = [each for each in every if self.asked.whole or each.problem or each.composes or written.counts(each)]
         return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
 
     @property
