@@ -130,7 +130,7 @@ class Workspace:
     @cached_property
     def targets(self) -> list[Unit]:
         """The kustomizations that no other one uses, and that may hold something that counts."""
-        counting = self.found.targets if self.asked.whole else filter(written.counts, self.found.targets)
+        counting = self.found.targets if self.asked.whole else filter(written.may_count, self.found.targets)
         return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
 
     @property

@@ -62,6 +62,11 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
     return any(map(_mentions, dict.fromkeys((*target.inputs, *sorted(beside), *below))))
 
 
+def may_count(target: Target) -> bool:
+    """True also if a target refers to what is not there, or not here: that may be anything."""
+    return bool(target.problem) or counts(target) or not all(map(os.path.exists, target.inputs))
+
+
 def _mentions(file: str) -> bool:
     """True where the text of a file has an object that counts; False also for one that can't be read."""
     try:
