@@ -129,6 +129,12 @@ def _vm() -> Schema:
                 {"effect": effect, "restartRequired": TEXT, "live": paths, "atRestart": paths, "migration": _migration()},
                 required=("effect",),
             ),
+            "unknown": _object(
+                {
+                    "featureGates": _list(TEXT, "those that would refuse the update if they were closed"),
+                    "workloadUpdateStrategy": {"const": True, "description": "it decides whether KubeVirt starts a migration"},
+                }
+            ),
             "volumesChange": _text("why KubeVirt cannot migrate volumes to other claims"),
             "power": {"enum": ["running", "halted", "stopped", "started"]},
             "revisionsChanged": paths,

@@ -6,6 +6,7 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
 
+from krm_fn.base.wording import listed
 from krm_fn.changes import renames
 from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
@@ -38,6 +39,7 @@ SIZES = frozenset(
     )
 )
 LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
+STATE_IT = "add the KubeVirt object, or name the settings with --configuration"
 CLAIM, SHARED = "PersistentVolumeClaim/", "ReadWriteMany"
 LABELS = {
     "restartRequired": "restart required",
@@ -125,6 +127,7 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
         if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
             yield f"  {word}: {pen.prose(record[key])}"
     yield from _unmoved(record, pen, generic=generic)
+    yield from _unknown(record)
     yield from _of_pool(record, pen)
     if "guest" in record:
         yield f"  guest: {guest(record, pen)}"
@@ -150,6 +153,16 @@ def _unmoved(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
     asked = [f"claim {' and '.join(map(pen.name, claims))} {'is' if len(claims) == 1 else 'are'} {SHARED}"] if claims else []
     asked += ["a node exposes a TSC frequency"] if len(claims) < len(why["unknown"]) else []
     yield f"  not known: whether {' and whether '.join(asked)}. If not, {_otherwise(record)}"
+
+
+def _unknown(record: Object) -> Iterator[str]:
+    """What depends on settings of the cluster that nothing states."""
+    unknown = record.get("unknown", {})
+    if gates := unknown.get("featureGates"):
+        named = f"feature gate{'s' * (len(gates) > 1)} {listed(gates, 'and')}"
+        yield f"  depends on the {named}, which {'are' if len(gates) > 1 else 'is'} not known here; {STATE_IT}"
+    if unknown.get("workloadUpdateStrategy") and record.get("migratable", {}).get("status") != "False":
+        yield f"  whether KubeVirt starts the migration depends on workloadUpdateStrategy, which is not known here; {STATE_IT}"
 
 
 def _otherwise(record: Object) -> str:

@@ -120,7 +120,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
     Raises: ConfigError, InputError, UsageError.
     """
     with tree.entered():
-        present, root = tuple(filter(os.path.lexists, paths)), os.path.relpath(tree.root)
+        present = tuple(filter(os.path.lexists, paths))
         flags = {**flags, "configuration": tree.own(flags["configuration"])}
         asked = Request(
             paths=present,
@@ -129,14 +129,15 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
             flags=flags,
             checking=as_it_is,
             apart=True,
+            root=tree.root,
             leaves_out=tree.leaves_out,
         ).asked
         with bar.at("Searching"):
             workspace = Workspace(asked)
-            around = workspace.around(root).units if root not in paths else []
             files = workspace.of_files((*workspace.found.files, *asked.named))
-        units = {_key(unit): unit for unit in (*workspace.targets, *files, *workspace.charts)}
-        others = [unit for unit in around if _key(unit) not in units]
+        every = [*workspace.targets, *files, *workspace.charts]
+        units = {_key(unit): unit for unit in workspace.wanted(every, may_lack=True)}
+        others = [unit for unit in workspace.others if _key(unit) not in units]
         how = Options(using=build_flags.builder(), timeout=asked.timeout, follow=asked.follow)
         found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)
     objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))

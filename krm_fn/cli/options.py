@@ -12,7 +12,7 @@ from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
 from krm_fn.cli import completion, file_flags, policy_flag
 from krm_fn.cli.build_flags import build_flags_option, build_options, built
-from krm_fn.cli.folder_options import folder_options
+from krm_fn.cli.folder_options import folder_options, part_options
 from krm_fn.cli.quiet import is_quiet
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located_in_list
@@ -112,7 +112,7 @@ def ignores_option(command: Any) -> Any:
 
 def input_options(command: Any) -> Any:
     """Gives a command all that says what it reads: `source_options`, and what is wanted of folders."""
-    return source_options(folder_options(helm_option(build_flags_option(command))))
+    return source_options(folder_options(part_options(helm_option(build_flags_option(command)))))
 
 
 def helm_option(command: Any) -> Any:

@@ -165,7 +165,7 @@ class Graph:
                 one = below.kustomization
                 if not one.obj.keys() <= PLAIN:
                     made.take([], referring(found.kustomization, found.text, "made", each))
-                waiting += [inner.path for inner in one.includes]
+                waiting += [inner.path for inner in one.includes if not self._leads_out(inner.path)]
 
     def _take_plugins(self, file: str, folder: str, made: _Named) -> None:
         try:
@@ -200,6 +200,10 @@ class Graph:
             if link := link_out(each.path, self._roots):
                 return referring(one, found.text, "outside", each._replace(path=joined(".", link)))
         return None
+
+    def below(self, folders: Iterable[str]) -> Iterator[str]:
+        """All files below folders, without links that lead out of all roots."""
+        return (file for file in all_below(folders) if not (os.path.islink(file) and self._leads_out(file)))  # noqa: PTH114
 
     def _leads_out(self, path: str) -> bool:
         if not self._roots or path in self._known:

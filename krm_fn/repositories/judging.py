@@ -17,6 +17,7 @@ from krm_fn.pipeline.stages import Before, Judging
 from krm_fn.repositories import charts, embedded, fixes, problems, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.leaving import leaving
 from krm_fn.repositories.material import Material
 from krm_fn.repositories.sharing import NOTHING
 from krm_fn.repositories.templated import templated
@@ -107,6 +108,7 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     if parsed.found.sources or parsed.lost:
         target, how = (None, options.but(fixing=False)) if parsed.problem else (unit.target, options)
         result = judge_sources(parsed, unit.settings, how, taken, target=target, before=unit.before)
+        result = _with_steps(result, parsed, unit)
     notes = (*parsed.notes, *taken.notes, *result.notes)
     if parsed.problem:
         about = judge_problem(unit, parsed.problem)
@@ -114,6 +116,18 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
         fixing = Fixing(reads=unit.inputs) if options.fixing and unit.target else None
         result = result.but(findings=results.ordered([*about.findings, *result.findings]), built=False, fixing=fixing)
     return result.but(name=unit.name, cluster=unit.settings.cluster, notes=notes)
+
+
+def _with_steps(result: UnitResult, parsed: Parsed, unit: Unit) -> UnitResult:
+    """The result with what the steps say by which this program renders the objects: what they refuse never leaves."""
+    if not parsed.steps:
+        return result
+    places = Places(parsed.found)
+    found = places.located(each for each in leaving(parsed).findings if each.item < len(parsed.found.items))
+    found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
+    known = {(each.rule, each.file, each.line, each.path) for each in result.findings}
+    new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
+    return result.but(findings=results.ordered([*result.findings, *fingerprints.printed(new)])) if new else result
 
 
 def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:

@@ -58,7 +58,7 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
     problem = problem or target.problem
     beside = {file for folder in target.kustomizations for file in _listed(folder)}
     unread = [os.path.dirname(problem.file) or os.curdir] if problem and problem.reason == "unreadable" else []  # noqa: PTH120
-    below = all_below(unread)
+    below = (file for file in all_below(unread) if not os.path.islink(file))  # noqa: PTH114
     return any(map(_mentions, dict.fromkeys((*target.inputs, *sorted(beside), *below))))
 
 

@@ -47,6 +47,7 @@ CANARIES = (
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/dev", "/sys", "/etc/ssl", "/etc/localtime", "/etc/nsswitch.conf")
 OF_SYSTEM = (
     "/etc/ld.so",
+    "/etc/locale.alias",
     "/etc/gitconfig",
     "/etc/passwd",
     "/etc/group",
@@ -227,6 +228,7 @@ class World:
             "PATH": str(self.tools),
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(self.home / "cache"),
+            "XDG_STATE_HOME": str(self.home / "state"),
         }
         words = [each.format(out=self.out, config=self.config) for each in command.words]
         folder = next((path for each in command.folders if (path := self.tree / each).is_dir()), self.tree)
