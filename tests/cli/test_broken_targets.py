@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 from checking import run
+from jsonschema import Draft202012Validator
 from trees import tree
+
+from krm_fn import yamlio
+from krm_fn.changes.schema import schema
 
 VM = """\
 apiVersion: kubevirt.io/v1
@@ -214,8 +218,28 @@ def test_a_vm_that_can_no_longer_be_built_is_not_compared_and_never_removed(here
     committed(here)
     tree(here, change)
     code, out, err = run("diff", "--base", "HEAD", cwd=here)
-    assert (code, out) == (1, "none of 0 VMs change\n")
+    assert (code, out.splitlines()[-1].partition(";")[0]) == (1, "none of 0 VMs change")
     assert (err.count("\n"), "; its VMs are not compared" in err) == (1, True), err
+
+
+def test_each_output_of_a_diff_says_what_is_not_compared(here: Path) -> None:
+    tree(here, {"bad/kustomization.yaml": FAR, "bad/lost.yaml": "{}\n"})
+    committed(here)
+    tree(here, {"good/kustomization.yaml": f"resources: [vm.yaml, '{REMOTE}']\n"})
+    said = {name: run("diff", "--base", "HEAD", "-o", name, cwd=here)[1] for name in ("text", "json", "markdown", "patch")}
+    why = "good/kustomization.yaml:1:22: not built: it refers to"
+    assert said["text"].startswith(f"not compared: good: {why}")
+    assert said["text"].endswith("\n\nnone of 0 VMs change; 1 target is not compared\n")
+    assert "none of 0 VMs change; 1 target is not compared\n" in said["markdown"]
+    assert "- not compared: `good`: `good/kustomization.yaml:1:22:" in said["markdown"]
+    assert said["patch"].startswith(f"# not compared: good: {why}")
+    assert yamlio.read_value(said["patch"]) == []
+    answer = json.loads(said["json"])
+    Draft202012Validator(schema()).validate(answer)
+    assert (answer["summary"]["uncompared"], [each["target"] for each in answer["uncompared"]]) == (1, ["good"])
+    assert answer["uncompared"][0]["because"][0].startswith(why)
+    page = run("report", "--base", "HEAD", ".", "-o", "-", cwd=here)[1]
+    assert "1 target is not compared" in page
 
 
 def test_a_diff_does_not_fail_for_a_kustomization_without_vms(here: Path) -> None:
