@@ -504,7 +504,16 @@ OBJECTS = [
 LIST = """\
 apiVersion: config.kubernetes.io/v1
 kind: ResourceList
-items: []
+items:
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata:
+    name: web
+    annotations:
+      internal.config.kubernetes.io/path: <place>
+      config.kubernetes.io/path: <place>
+      config.kubernetes.io/origin: <place>
+  spec: {instancetype: {name: u1.smalll}, template: {spec: {domain: {devices: {}}}}}
 functionConfig:
   apiVersion: kubevirt-render.dev/v1alpha1
   kind: RenderVirtualMachines
@@ -566,6 +575,7 @@ COMMANDS: dict[str, Command] = {
     "argocd generate": Command(("argocd", "generate"), folders=("chart", "app")),
     "argocd discover": Command(("argocd", "discover")),
     "argocd ignore-differences": Command(("argocd", "ignore-differences", ".")),
+    "check -": Command(("check", "-"), stdin="list.yaml"),
     "render -": Command(("render", "-"), stdin="list.yaml"),
     "the function": Command((), stdin="list.yaml"),
 }
