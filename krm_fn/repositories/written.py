@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.kubevirt.api_versions import HOMES
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, joined
@@ -34,11 +35,11 @@ if TYPE_CHECKING:
     Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 
 GROUP = "kubevirt.io"
-# What a text has in which an object of KubeVirt stands, or something that VMs use of other targets. An escape or a tag in a
-# key, or behind the kind of an object, may hide it.
+# What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets. An
+# escape or a tag in a key, or behind the kind of an object, may hide it.
 COUNTING = re.compile(
-    rb"""kubevirt\.io|kind["']?\s*:\s*["']?NetworkAttachmentDefinition"""
-    rb"""|"[^"\n]*\\[xuU][^"\n]*"\s*:|(?:kind|apiVersion)["']?\s*:\s*(?:"[^"\n]*\\|!)"""
+    rb"""kubevirt\.io|kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)"""
+    rb"""|"[^"\n]*\\[xuU][^"\n]*"\s*:|(?:kind|apiVersion)["']?\s*:\s*(?:"[^"\n]*\\|!)""" % "|".join(HOMES).encode()
 )
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
 HARMLESS = frozenset(
