@@ -40,6 +40,19 @@ PLAIN: dict[str, strangers.Files] = {
     "tests": {"cases/one/expected.yaml": "findings: []\n", "cases/one/input.yaml": strangers.VM % ("a", "u1.small")},
     "editor settings": {".vscode/settings.json": "{}", "sitecustomize.py": ""},
 }
+OUT = strangers.Link("../../outside/secret.yaml")
+# Links that lead out of the tree, wherever a kustomization, a chart or a folder may have one.
+LINKS: strangers.Files = {
+    **PLAIN["chart"],
+    "app/kustomization.yaml": "resources: [vm.yaml, link.yaml]\ngenerators: [plugins, made]\npatches: [{path: patch.yaml}]\n",
+    "app/made/kustomization.yaml": "resources: [a.yaml, ../../folder/base/a.yaml]\n",
+    "broken/kustomization.yaml": "resources: [a\n",
+    **dict.fromkeys(
+        ("app/link.yaml", "app/patch.yaml", "app/plugins/a.yaml", "app/made/a.yaml", "broken/a.yaml", "chart/values.yaml"), OUT
+    ),
+    "chart/templates/a.yaml": strangers.Link("../../../outside/secret.yaml"),
+    "folder": strangers.Link("../outside"),
+}
 STARTED = {"kustomization": "kustomize", "chart": "helm", "git": "git"}
 
 
@@ -95,6 +108,11 @@ def test_every_command_and_way_of_the_table_is_known() -> None:
 def test_files_of_strangers_do_what_the_table_says(world: World, name: str, way: str) -> None:
     seen = watched(world, name, PLAIN[way], trace=shutil.which("strace") is not None)
     assert found(world, PLAIN[way], seen, name, way) == CELLS[name, way]
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in CELLS))
+def test_no_link_is_followed_out_of_the_tree(world: World, name: str) -> None:
+    watched(world, name, LINKS)
 
 
 @pytest.mark.parametrize(("name", "way"), CELLS)

@@ -2,42 +2,105 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from fnmatch import translate
+from typing import TYPE_CHECKING
+
+from krm_fn.base.work import Budget
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Steps = tuple[str, ...]
 
 ANY = "**"
+WILD = re.compile(r"[*?[]")
+# The work of the globs of one config in a run, whose authors may be strangers: the comparisons with steps that have wildcards,
+# each by the lengths of both, the places in the globs that a path reaches, and what is compiled, which takes longer.
+UNITS, OF_LENGTHS, TO_COMPILE = 10_000_000, 256, 400
+TOO_MUCH = "these globs take too many comparisons with the paths of this run; use fewer with *, ? or ["
 
 
-def covers(glob: str, path: str) -> bool:
-    """True if a glob matches a path, or a folder that contains the path. Paths have forward slashes; `.` is the folder itself.
+class _Place:
+    """A place in globs: the steps that lead on from it, and the numbers of the globs that end at it.
 
-    The time grows at most with the product of the numbers of steps, for every glob, because its author may be a stranger.
+    `stays`: a `**` stands in front of the place, so any step leads to it again.
     """
-    pattern = steps_of(glob)
-    reached = _skipped(pattern, {0})
-    for step in steps_of(path):
-        if len(pattern) in reached:
-            return True
-        reached = _skipped(pattern, set(_after(pattern, reached, step)))
-    return len(pattern) in reached
+
+    __slots__ = ("any", "ends", "literal", "matches", "stays", "wild")
+
+    def __init__(self, step: str = "") -> None:
+        self.stays = step == ANY
+        self.literal: dict[str, _Place] = {}
+        self.wild: dict[str, _Place] = {}
+        self.any: _Place | None = None
+        self.ends: list[int] = []
+        self.matches = step  # what a step must match to come here
+
+    def then(self, step: str) -> _Place:
+        """The place behind one more step."""
+        if step == ANY:
+            self.any = self if self.stays else self.any or _Place(step)
+            return self.any
+        return (self.wild if WILD.search(step) else self.literal).setdefault(step, _Place(step))
+
+
+class Globs:
+    """Several globs. Those that begin alike are compared with a path once."""
+
+    def __init__(self, globs: Iterable[str | Sequence[str]]) -> None:
+        self._start = _Place()
+        for number, glob in enumerate(globs):
+            place = self._start
+            for step in steps_of(glob) if isinstance(glob, str) else glob:
+                place = place.then(step)
+            place.ends.append(number)
+        self._compiled: dict[str, re.Pattern[str]] = {}
+        self._below: dict[Steps, tuple[list[_Place], frozenset[int]]] = {}
+        self._spend = Budget(UNITS).spend
+
+    def covering(self, path: str | Steps) -> frozenset[int]:
+        """The numbers of the globs that match a path, or a folder that contains it. Paths have forward slashes; `.` is the
+        folder that the globs start from.
+
+        Raises: SpentError where that takes too much work.
+        """
+        steps = steps_of(path) if isinstance(path, str) else path
+        reached, found = self._folder(steps[:-1])
+        return found.union(*(place.ends for place in self._after(reached, steps[-1]))) if steps else found
+
+    def _folder(self, folder: Steps) -> tuple[list[_Place], frozenset[int]]:
+        """The places that a folder reaches, and the globs that cover it."""
+        if folder not in self._below:
+            reached = _with_any([self._start])
+            found = {number for place in reached for number in place.ends}
+            for step in folder:
+                reached = self._after(reached, step)
+                found.update(number for place in reached for number in place.ends)
+            self._below[folder] = reached, frozenset(found)
+        return self._below[folder]
+
+    def _after(self, reached: list[_Place], step: str) -> list[_Place]:
+        """The places that one more step reaches."""
+        self._spend(len(reached) + 1)
+        found = [place for place in reached if place.stays]
+        found += [place.literal[step] for place in reached if step in place.literal]
+        found += [after for place in reached for after in place.wild.values() if self._matches(after.matches, step)]
+        return _with_any(found)
+
+    def _matches(self, pattern: str, step: str) -> bool:
+        self._spend(1 + len(pattern) * len(step) // OF_LENGTHS)
+        if pattern not in self._compiled:
+            self._spend(TO_COMPILE + len(pattern))
+            self._compiled[pattern] = re.compile(translate(pattern))
+        return self._compiled[pattern].match(step) is not None
+
+
+def _with_any(places: list[_Place]) -> list[_Place]:
+    """The places, and those that a `**` leads to that stands for no step."""
+    return list(dict.fromkeys(each for place in places for each in (place, place.any) if each))
 
 
 def steps_of(path: str) -> tuple[str, ...]:
     """The steps of a path or a glob."""
     return tuple(step for step in path.split("/") if step not in ("", "."))
-
-
-def _after(pattern: tuple[str, ...], reached: set[int], step: str) -> list[int]:
-    """The positions in the pattern that one more step of the path reaches."""
-    stays = [at for at in reached if at < len(pattern) and pattern[at] == ANY]
-    goes_on = [at + 1 for at in reached if at < len(pattern) and pattern[at] != ANY and fnmatchcase(step, pattern[at])]
-    return stays + goes_on
-
-
-def _skipped(pattern: tuple[str, ...], reached: set[int]) -> set[int]:
-    """The positions, and those after them that are reached if each `**` stands for no step."""
-    found = set(reached)
-    for at in sorted(reached):
-        while at < len(pattern) and pattern[at] == ANY:
-            at += 1  # noqa: PLW2901
-            found.add(at)
-    return found

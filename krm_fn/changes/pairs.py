@@ -7,6 +7,9 @@ from krm_fn.changes.owners import owner_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Self
+
     from krm_fn.base.bundle import Entry
     from krm_fn.changes.owners import Owner
     from krm_fn.changes.sizes import Sizes
@@ -47,6 +50,12 @@ class Pair(Value):
     def is_edited(self) -> bool:
         """True where the manifests differ."""
         return bool(self.old.obj != self.new.obj)
+
+    def opening(self, gates: Collection[str]) -> Self:
+        """The same in clusters that open these feature gates, where their settings are not known."""
+        worlds = (self.origin, self.world)
+        origin, world = (each if each.known else each.but(cluster=each.cluster.opening(gates)) for each in worlds)
+        return self.but(origin=origin, world=world)
 
     @property
     def is_sent(self) -> bool:

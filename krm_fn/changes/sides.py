@@ -64,6 +64,7 @@ class Side(Value):
             presets=analysis.presets.seen_by(api_version, namespace) if analysis.presets else NONE,
             claims=self.claims,
             update_methods=tuple(map(str, as_list(get(found.obj, METHODS)))) if found else (),
+            known=analysis.cluster.known,
         )
 
 

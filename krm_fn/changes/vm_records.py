@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
-from krm_fn.changes.records import fails_as_before, record_of, untouched_record
+from krm_fn.changes.records import NOTHING, fails_as_before, record_of, untouched_record
 from krm_fn.changes.untouched import is_untouched, starts_the_same
 from krm_fn.kubevirt.updates.admission import admitted
 from krm_fn.kubevirt.updates.applying import applied, by_replacement
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from krm_fn.changes.repeats import Repeats
     from krm_fn.kubevirt.updates.transition import Transition
 
-ERROR = "error"
+ERROR, UNMOVED = "error", "migration:nobody"
 
 
 def vm_record(pair: Pair, repeats: Repeats) -> Object:
@@ -36,12 +36,36 @@ def _updated(pair: Pair) -> Outcome:
     write = applied if pair.how.apply else by_replacement
     worlds = pair.origin, pair.world
     found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.assumed)
+    if gates := unknown_gates(found, pair):
+        return with_gates(_updated(pair.opening(gates)), gates)
     if not pair.is_edited and fails_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, *worlds))
     record = {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
+    if UNMOVED in record["effect"] and not pair.world.known:
+        record["unknown"] = {"workloadUpdateStrategy": True}
     if _fails_anyway(found, record["effect"], pair):
         record |= {"asBefore": True, **({} if pair.is_edited else {"unedited": True})}
     return outcome_of(record, found)
+
+
+def unknown_gates(found: Transition, pair: Pair) -> frozenset[str]:
+    """The feature gates for which KubeVirt refuses the update, where nothing says whether they are open.
+
+    Only gates that the release knows: opening another one changes nothing.
+    """
+    if pair.world.known or found.verdict.allowed:
+        return frozenset()
+    shut = {cause.gate for cause in found.verdict.causes if cause.gate}
+    return frozenset(gate for gate in shut if not pair.world.gate(gate) and pair.opening((gate,)).world.gate(gate))
+
+
+def with_gates(outcome: Outcome, gates: frozenset[str]) -> Outcome:
+    """The outcome with the gates that it depends on; nothing hangs on them where nothing happens."""
+    known = outcome.record.get("unknown", {}).get("featureGates", ())
+    if outcome.record["effect"] == [NOTHING]:
+        return outcome
+    unknown = {**outcome.record.get("unknown", {}), "featureGates": sorted({*known, *gates})}
+    return outcome.but(record={**outcome.record, "unknown": unknown})
 
 
 def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
@@ -58,6 +82,8 @@ def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
 
 def _new(pair: Pair) -> Outcome:
     found = fresh(pair.old.obj, pair.new.obj, pair.origin, pair.world)
+    if gates := unknown_gates(found, pair):
+        return with_gates(_new(pair.opening(gates)), gates)
     if not pair.is_edited and _is_refused_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, pair.origin, pair.world, existing=False))
     return Outcome(record={**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)})

@@ -82,7 +82,7 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     workspace = request.searched(bar)
     units = units_of(request, workspace)
     how = Options(using=build_flags.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
-    found = run(units, how, _read, title="Reading", jobs=1, watch=bar.watch)
+    found = run(units, how, _read, title="Reading", jobs=1, watch=bar.watch, others=workspace.others)
     left_out = [*map(_unread, found), *workspace.about()]
     report(combined_findings(left_out), sys.stderr)
     if request.flags["verbose"]:

@@ -6,6 +6,7 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
 
+from krm_fn.base.wording import listed
 from krm_fn.changes import renames
 from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
@@ -38,6 +39,7 @@ SIZES = frozenset(
     )
 )
 LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
+STATE_IT = "add the KubeVirt object, or name the settings with --configuration"
 CLAIM, SHARED = "PersistentVolumeClaim/", "ReadWriteMany"
 LABELS = {
     "restartRequired": "restart required",
@@ -56,7 +58,7 @@ def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
     used = "\n".join(map(TEXT.prose, quota_lines(answer)))
     moved = "\n".join(rename_lines(answer, TEXT))
     steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
-    silent = "\n".join(policy_lines(answer, TEXT))
+    silent = "\n".join((*policy_lines(answer, TEXT), *uncompared_lines(answer, TEXT)))
     return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, silent, figures(answer, new), *steps])) + "\n"
 
 
@@ -67,7 +69,9 @@ def figures(part: Object, new: bool = False) -> str:
     noun = "object" if "others" in part["summary"] else "VM"
     line = f"{f'{changed:,}' if changed else 'none'} of {counted(total, noun)} {verb}"
     line += f": {counts(part['vms'])}" if changed and not new else ""
-    return f"{line}; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else line
+    line += f"; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else ""
+    left = part["summary"].get("uncompared", 0)
+    return f"{line}; {counted(left, 'target')} {'is' if left == 1 else 'are'} not compared" if left else line
 
 
 def _coloured(head: str, group: Group, color: bool) -> str:
@@ -123,6 +127,7 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
         if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
             yield f"  {word}: {pen.prose(record[key])}"
     yield from _unmoved(record, pen, generic=generic)
+    yield from _unknown(record)
     yield from _of_pool(record, pen)
     if "guest" in record:
         yield f"  guest: {guest(record, pen)}"
@@ -148,6 +153,16 @@ def _unmoved(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
     asked = [f"claim {' and '.join(map(pen.name, claims))} {'is' if len(claims) == 1 else 'are'} {SHARED}"] if claims else []
     asked += ["a node exposes a TSC frequency"] if len(claims) < len(why["unknown"]) else []
     yield f"  not known: whether {' and whether '.join(asked)}. If not, {_otherwise(record)}"
+
+
+def _unknown(record: Object) -> Iterator[str]:
+    """What depends on settings of the cluster that nothing states."""
+    unknown = record.get("unknown", {})
+    if gates := unknown.get("featureGates"):
+        named = f"feature gate{'s' * (len(gates) > 1)} {listed(gates, 'and')}"
+        yield f"  depends on the {named}, which {'are' if len(gates) > 1 else 'is'} not known here; {STATE_IT}"
+    if unknown.get("workloadUpdateStrategy") and record.get("migratable", {}).get("status") != "False":
+        yield f"  whether KubeVirt starts the migration depends on workloadUpdateStrategy, which is not known here; {STATE_IT}"
 
 
 def _otherwise(record: Object) -> str:
@@ -195,6 +210,13 @@ def policy_lines(answer: Object, pen: Pen) -> Iterator[str]:
     for each in answer.get("policies", ()):
         where = f" in {pen.name(each['target'])}" if "target" in each else ""
         yield f"{each['severity']}{where}: {pen.prose(each['message'])} ({each['rule']})"
+
+
+def uncompared_lines(answer: Object, pen: Pen) -> Iterator[str]:
+    """The lines about the targets that are not compared."""
+    for each in answer.get("uncompared", ()):
+        because = f": {pen.prose('; '.join(each['because']))}" if each["because"] else ""
+        yield f"not compared: {pen.name(each['target'])}{because}"
 
 
 def rename_lines(answer: Object, pen: Pen) -> Iterator[str]:

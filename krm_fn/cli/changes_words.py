@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 ONE = {"s": "s", "is": "is", "it": "it", "they": "it", "its": "its"}
 SEVERAL = {"s": "", "is": "are", "it": "them", "they": "they", "its": "their"}
 
-NOBODY, UNMOVED = "migration:nobody", "migration:impossible"
-# What an effect says of VMs, the most severe first. UNMOVED is NOBODY for machines that can't be live-migrated.
+NOBODY, UNMOVED, UNSURE = "migration:nobody", "migration:impossible", "migration:unknown"
+# What an effect says of VMs, the most severe first. UNMOVED is NOBODY for machines that can't be live-migrated, UNSURE where
+# nothing says whether KubeVirt starts migrations.
 OF_VM = {
     "refused": "KubeVirt refuses the update",
     "refusedByPolicy": "a policy refuses the update",
@@ -33,6 +34,7 @@ OF_VM = {
     "migration:LiveMigrate": "KubeVirt live-migrates {it} to finish the change",
     "migration:nobody": "need{s} a live migration, and nobody starts it",
     UNMOVED: "need{s} a live migration, which is not possible",
+    UNSURE: "need{s} a live migration",
     "live": "change{s} while {they} run{s}",
     "started": "{is} started",
     "added": "{is} new",
@@ -57,6 +59,7 @@ OF_KINDS = {
         "migration:LiveMigrate": "KubeVirt live-migrates {its} VMs to finish the change",
         "migration:nobody": "{its} VMs need a live migration, and nobody starts it",
         UNMOVED: "{its} VMs need a live migration, which is not possible",
+        UNSURE: "{its} VMs need a live migration",
         "live": "{its} VMs change while they run",
         "started": "{its} VMs are started",
         "scaledOut": "KubeVirt creates VMs",
@@ -106,8 +109,12 @@ ROLLOUTS = {
 def sentence(record: Object, *, several: bool = False, new: bool = False) -> str:
     """What happens to the object of a record, or to `several` like it; `new`: nothing exists yet."""
     words = SEVERAL if several else ONE
-    fixed = record.get("migratable", {}).get("status") == "False"
-    effects = (UNMOVED if fixed and effect == NOBODY else effect for effect in told(record))
+    nobody = NOBODY
+    if record.get("migratable", {}).get("status") == "False":
+        nobody = UNMOVED
+    elif "workloadUpdateStrategy" in record.get("unknown", {}):
+        nobody = UNSURE
+    effects = (nobody if effect == NOBODY else effect for effect in told(record))
     said = "; ".join(_said(effect, record["kind"], new).format(**words) for effect in effects)
     return f"{said}, as before the change" if "asBefore" in record else said
 

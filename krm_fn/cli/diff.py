@@ -20,7 +20,7 @@ from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.color import color_option, is_colored
 from krm_fn.cli.diff_units import ClusterAfter, Compared
-from krm_fn.cli.folder_options import folder_options
+from krm_fn.cli.folder_options import folder_options, part_options
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
@@ -134,6 +134,7 @@ class Run(Value):
 @build_flags.build_options(building.TIMEOUT)
 @options.links_option
 @folder_options
+@part_options
 @options.helm_option
 @build_flags.build_flags_option
 @partial(options.keys_options, CLUSTER_KEYS)
@@ -203,7 +204,7 @@ def _print(compared: Compared, output: str, write: Mapping[str, Callable[[Object
     if output in write:
         write_out(write[output](compared.answer).encode())
         return True
-    patched = changes_patch.of(compared.sides)
+    patched = changes_patch.of(compared.sides, compared.answer)
     changes_patch.report(patched, compared.answer)
     write_out(patched.text.encode())
     return not patched.left_out

@@ -103,6 +103,7 @@ def _at(tree: Tree, head: Tree, request: Request) -> Request:
     return request.but(
         paths=tuple(path for path in paths if tree.has(path)),
         kustomizations=tuple(path for path in kustomizations if tree.has(path)),
+        root=tree.root,
         config_file=tree.own(config),
         flags={**flags, "configuration": tree.own(flags["configuration"])},
     )

@@ -9,6 +9,20 @@ import click
 from krm_fn.repositories.pools import cores
 
 
+def part_options(command: Any) -> Any:
+    """Gives a command `--target` and `--cluster`."""
+    command = click.option(
+        "--cluster",
+        metavar="NAME",
+        help="Only what belongs to this cluster, one of spec.clusters of the config at the root of the repository.",
+    )(command)
+    return click.option(
+        "--target",
+        metavar="NAME",
+        help="Only the target of this name: the folder of a kustomization or of a chart. The others still offer their objects.",
+    )(command)
+
+
 def folder_options(command: Any) -> Any:
     """Gives a command `--exclude` and `--jobs`."""
     return exclude_option(

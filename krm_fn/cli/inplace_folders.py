@@ -64,13 +64,14 @@ def render_in_place(request: Request, how: Options, bar: Progress, *, force: boo
     done = _all(units, how, bar)
     if not done:
         refuse_nothing(request.paths, (), workspace.found)
-    findings = [finding for each, unit in done for finding in _findings(each, unit)]
-    report(results.ordered([*(each for about in workspace.about() for each in about.findings), *findings]), sys.stderr)
+    told = [(about.findings, about.fail_on) for about in workspace.about()]
+    told += [(tuple(_findings(each, unit)), unit.settings.config.fail_on) for each, unit in done]
+    report(results.ordered([finding for findings, _ in told for finding in findings]), sys.stderr)
     if not force:
         refuse_patched(changed_objects(each for each, _ in done), (*request.paths,), follow=how.follow)
     with bar.at("Writing"):
         inplace.note_written(inplace.write_all([(each.found, each.outcome) for each, _ in done], bar.watch))
-    return max((results.exit_code(each.outcome.findings, unit.settings.config.fail_on) for each, unit in done), default=0)
+    return max((results.exit_code(findings, fail_on) for findings, fail_on in told), default=0)
 
 
 def _findings(each: Rendered, unit: Unit) -> list[Finding]:

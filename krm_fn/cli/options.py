@@ -12,7 +12,7 @@ from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
 from krm_fn.cli import completion, file_flags, policy_flag
 from krm_fn.cli.build_flags import build_flags_option, build_options, built
-from krm_fn.cli.folder_options import folder_options
+from krm_fn.cli.folder_options import folder_options, part_options
 from krm_fn.cli.quiet import is_quiet
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located_in_list
@@ -112,7 +112,7 @@ def ignores_option(command: Any) -> Any:
 
 def input_options(command: Any) -> Any:
     """Gives a command all that says what it reads: `source_options`, and what is wanted of folders."""
-    return source_options(folder_options(helm_option(build_flags_option(command))))
+    return source_options(folder_options(part_options(helm_option(build_flags_option(command)))))
 
 
 def helm_option(command: Any) -> Any:
@@ -247,12 +247,12 @@ def barred(given: Config) -> Config:
 
 
 def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
-    """The config with the flags laid over it. Raises: ConfigError."""
+    """The config with the flags laid over it, as far as a command has them. Raises: ConfigError."""
     found = config.with_texts(base, _texts(flags), place=_place)
     for key in KEYS:
         if key.type in file_flags.EXAMPLES:
-            found = file_flags.laid_over(found, key, flags[key.field])
-    found = found.but(policies=(*found.policies, *flags["policies"]))
+            found = file_flags.laid_over(found, key, flags.get(key.field))
+    found = found.but(policies=(*found.policies, *flags.get("policies", ())))
     if found.barred_packages:
         left = (name for name in found.barred_packages if name not in found.rule_packages)
         found = found.but(barred_packages=tuple(left))
@@ -299,9 +299,9 @@ def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
     """The flags that were given as the keys of a ConfigMap's data, but for those that name files."""
     texts: dict[str, str] = {}
     for key in KEYS:
-        value = flags[key.field]
+        value = flags.get(key.field)
         if key.type == "severity":
-            texts.update(_level(text) for text in value)
+            texts.update(_level(text) for text in value or ())
         elif key.type == "policies":
             continue  # they are objects already
         elif value is not None and not (key.type in file_flags.EXAMPLES and file_flags.names_file(key, value)):

@@ -90,7 +90,8 @@ def _rendered(request: Request, workspace: Workspace, how: Options, bar: Progres
     """What comes of each unit, and what there is to say of the rest. Raises: InputError."""
     units = units_of(request, workspace)
     using, work = how.but(using=building.builder()), partial(render_unit, write=write)
-    done = run(units, using, work, title="Rendering", jobs=request.flags["jobs"], watch=bar.watch)
+    jobs, others = request.flags["jobs"], workspace.others
+    done = run(units, using, work, title="Rendering", jobs=jobs, watch=bar.watch, others=others)
     done += [RenderedUnit(result=each) for each in workspace.about()]
     found = [each.result for each in done]
     if request.flags["verbose"]:

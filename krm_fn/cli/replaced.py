@@ -48,9 +48,11 @@ def read(request: Request, how: Options, bar: Progress) -> dict[Key, Before]:
 
     Raises: ConfigError, InputError.
     """
-    units = units_of(request, request.searched(bar))
+    workspace = request.searched(bar)
+    units = units_of(request, workspace)
     using = how.but(using=build_flags.builder())
-    objects = run(units, using, objects_of, title="Reading", jobs=request.flags["jobs"], watch=bar.watch)
+    jobs, others = request.flags["jobs"], workspace.others
+    objects = run(units, using, objects_of, title="Reading", jobs=jobs, watch=bar.watch, others=others)
     return {
         key_of(unit): Before(items=[*each.items, *each.taken], config=unit.settings.config, is_whole=each.is_whole)
         for unit, each in zip(units, objects, strict=True)

@@ -59,7 +59,7 @@ def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | 
         raise InputError(f"no case found in {', '.join(folders)}; expected folders with {cases.EXPECTED}")
     bar = progress.shown(quiet=False)
     how: Run = running.Run(
-        flags={**flags, "verbose": False, "follow_links": False, "helm": False, "exclude": ()},
+        flags={**flags, "verbose": False, "follow_links": False, "helm": False, "exclude": (), "target": None, "cluster": None},
         config_file=config_file,
         checking=_checking,
         bar=bar,

@@ -55,6 +55,7 @@ class Request(Value):
     apart: bool = False
     whole: bool = False
     leaves_out: Callable[[str], bool] | None = None
+    root: str = ""
 
     @property
     def asked(self) -> Asked:
@@ -63,6 +64,7 @@ class Request(Value):
         asked = Asked(
             paths=self.paths,
             kustomizations=tuple(build_flags.check_kustomizations(self.kustomizations)),
+            root=self.root,
             config_file=self.config_file,
             isolated=flags["isolated"],
             laid=partial(options.with_flags, flags=flags),
@@ -72,6 +74,8 @@ class Request(Value):
             timeout=flags["timeout"],
             follow=flags["follow_links"],
             helm=flags["helm"],
+            target=flags["target"] or "",
+            cluster=flags["cluster"] or "",
             apart=self.apart,
             whole=self.whole,
         )
@@ -131,7 +135,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     _check_cache(request)
     workspace = request.searched(bar)
     units = units_of(request, workspace)
-    done = _judged(request, how.but(using=build_flags.builder()), bar, units)
+    done = _judged(request, how.but(using=build_flags.builder()), bar, units, workspace.others)
     done += workspace.about()
     if request.flags["verbose"]:
         note_all(workspace, units, done)
@@ -171,11 +175,12 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
     raise NothingFoundError(f"no Kubernetes object found in {where}; expected YAML or JSON with apiVersion and kind")
 
 
-def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]) -> list[UnitResult]:
+def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
     watch = partial(bar.watch, failed=_is_unbuilt)
     with executors.workers(request.flags) as workers:
-        done = judge_all(units, how, jobs=request.flags["jobs"], watch=watch, cache=_cache(request), workers=workers)
+        cache, jobs = _cache(request), request.flags["jobs"]
+        done = judge_all(units, how, jobs=jobs, watch=watch, others=others, cache=cache, workers=workers)
         if request.flags["verbose"] and workers and workers.missed:
             options.note(f"what workers did not check was checked on this machine: {workers.missed} times")
     return done

@@ -33,7 +33,7 @@ def policies(value: object, path: str) -> tuple[PolicyObject | PolicyPath, ...]:
 
 
 def _item(value: object, path: str) -> PolicyObject | PolicyPath:
-    if isinstance(value, str) and value.strip():
+    if isinstance(value, str) and value.strip() and "\0" not in value:
         return PolicyPath(name=value, at=path)
     if not isinstance(value, dict) or not (kind_of(value) and isinstance(value.get("apiVersion"), str) and name_of(value)):
         raise unlike(value, ITEM, path)

@@ -145,7 +145,7 @@ def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
     if found and not _starts_all_the_same(vm):
         return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found)
     causes = refused(vm)
-    if causes:
+    if causes and causes.causes:  # what only a gate decides that may be open is no refusal
         return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found + _messages(causes))
     return _started(vm, starts, found)
 
@@ -170,7 +170,7 @@ def _of_instance(entry: Entry, holder: Holder, facts: BundleFacts, starts: Start
     """The subject of an instance, or of a replica set, which makes instances of its template."""
     instance = starts.with_presets(entry, holder)
     causes = refused_object(entry, facts, instance or entry.obj)
-    if causes or instance is None:
+    if instance is None or (causes and causes.causes):
         return Subject(entry=entry, launched=None, refused=_messages(causes))
     return Subject(entry=entry, launched=starts.of_instance(instance, effective_namespace(entry.obj)))
 

@@ -8,6 +8,7 @@ object are large are written anew here: with sets in place of comparisons one by
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     Check = Callable[[Any, Any, Any, Any], Any]  # of the validator, the value of the keyword, the instance, the schema
 
 OF_KEYWORD, OF_PART, OF_ERROR = 28, 20, 200  # units of work: for a keyword, for a part that it goes through, for an error
+ROOM = 200  # calls that stay possible below a keyword: where none is, the library's Rust code panics, which is no exception
 LARGE = 2**60  # from which on numbers are compared as texts: of such numbers, very many may have one hash
 REFERENCES = ("$ref", "$dynamicRef")
 # The keywords that go through no part of the schema or the instance, or count it themselves.
@@ -87,9 +89,10 @@ def _is_pattern(text: Any) -> bool:
 
 
 def _counted(keyword: str, check: Check) -> Check:
-    """The check of a keyword, which spends work. Raises, when it runs: SpentError."""
+    """The check of a keyword, which spends work. Raises, when it runs: SpentError; RecursionError in time."""
 
     def counted(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[ValidationError]:
+        _check_room()
         parts = 0 if keyword in PLAIN else _parts(wanted) + _parts(value)
         WORK.spend(OF_KEYWORD + OF_PART * (parts + (_looked_up(validator, wanted) if keyword in REFERENCES else 0)))
         for error in check(validator, wanted, value, schema) or ():
@@ -97,6 +100,13 @@ def _counted(keyword: str, check: Check) -> Check:
             yield error
 
     return counted
+
+
+def _check_room() -> None:
+    """Raises: RecursionError where the stack has too many calls."""
+    with suppress(ValueError):
+        sys._getframe(sys.getrecursionlimit() - ROOM)  # noqa: SLF001
+        raise RecursionError
 
 
 def _parts(value: Any) -> int:

@@ -6,13 +6,12 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import IGNORE, annotations_of
-from krm_fn.base.paths import get, with_integers
+from krm_fn.base.paths import with_integers
 from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.findings.finding import Suppressed
 from krm_fn.findings.limits import InAll, limited
 from krm_fn.kubevirt import schema
-from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.facts import gather
@@ -34,14 +33,8 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.policies import Unevaluated
 
 
-# The kinds that bound what VMs may need.
-BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota")
-
-EVICTION_STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
-
 # The modes in which patches are applied, or at least tried.
 PATCHING = ("expand", "validate")
-
 
 # The kinds of policies and bindings that a bundle may have, with their API group.
 POLICY = ("ValidatingAdmissionPolicy", "admissionregistration.k8s.io")
@@ -294,31 +287,15 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
             yield from registry.judge("preset", presets, severity, limit)
     yield from registry.judge_bundle(facts, severity)
     if facts.config.mode == "validate":
-        from krm_fn.pipeline import refusals as webhooks  # a large part of the program that rendering does not need
+        from krm_fn.pipeline import linting  # rendering needs neither
+        from krm_fn.pipeline import refusals as webhooks  # a large part of the program
 
         refusals = tuple(_refusals(facts))
         for refused in refusals:
             yield from registry.judge("admission", refused, severity, limit)
         gated = tuple(refused for refused in refusals if refused.gated)
-        facts = _drained(_bounded(facts.but(faults=webhooks.faults(facts, refusals), gated=gated)))
+        facts = linting.completed(facts.but(faults=webhooks.faults(facts, refusals), gated=gated))
         yield from registry.judge_bundle(facts, severity, "lint")
-
-
-def _bounded(facts: BundleFacts) -> BundleFacts:
-    if not any(facts.bundle.of_kind(kind) for kind in BOUNDS):
-        return facts
-    from krm_fn.pipeline import bounds  # few bundles have any
-
-    return bounds.with_bounds(facts)
-
-
-def _drained(facts: BundleFacts) -> BundleFacts:
-    asked = facts.cluster.setting("evictionStrategy") or any(get(vm.vm, EVICTION_STRATEGY) for vm in facts.vms)
-    if not asked:
-        return facts
-    from krm_fn.pipeline import evictions  # few VMs and clusters set a strategy
-
-    return evictions.with_evictions(facts)
 
 
 def _refusals(facts: BundleFacts) -> Iterable[AdmissionFacts]:

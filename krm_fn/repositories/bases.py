@@ -103,7 +103,9 @@ class Bases:
     """The objects of files that targets include, and what changes them there."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
-        self._texts = cache(_text)  # each run reads files of its own
+        targets = list(targets)
+        inputs = {file for target in targets for file in target.inputs}
+        self._texts = cache(lambda file: _text(file) if file in inputs else None)  # each run reads files of its own
         self._targets = [(Origins(target, self._texts), _by_real_path(target)) for target in targets]
 
     def change(self, file: str, obj: Object) -> Change | None:

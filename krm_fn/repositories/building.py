@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +28,7 @@ from krm_fn.sources.files import is_in_repository, is_unsaved, repository
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from krm_fn.base.objects import Object
     from krm_fn.repositories.types import Kustomization, Target
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
@@ -36,6 +38,8 @@ ANYWHERE = "--load-restrictor=LoadRestrictionsNone"
 # Keys of a kustomization that count in the outermost one alone.
 OUTERMOST = ("sortOptions", "buildMetadata")
 ORIGINS = "originAnnotations"
+# What kustomize says where an object's annotations are no map, such as a placeholder: without the wrapper it builds that.
+UNWRITTEN = b"cannot add path annotation"
 
 
 class Builder(NamedTuple):
@@ -50,7 +54,8 @@ class Built(NamedTuple):
     """What was built of a target: YAML documents with annotations that name origins.
 
     The paths in these run from `wrapper`. What they name below `copy`, where the target was built from a copy, stands below
-    `original`; `moved` are the files in the copy that stand elsewhere, each with its place.
+    `original`; `moved` are the files in the copy that stand elsewhere, each with its place. `steps` are the configs of this
+    program where it is one of the transformers: what was built is what the first of them gets.
     """
 
     data: bytes
@@ -58,6 +63,7 @@ class Built(NamedTuple):
     copy: str = ""
     original: str = ""
     moved: tuple[tuple[str, str], ...] = ()
+    steps: tuple[Object, ...] = ()
 
     def file(self, path: str) -> str:
         """The file that an origin names, as a path from the working directory."""
@@ -96,11 +102,17 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
         return problem
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
-        functions = own_functions(kustomizations)
+        functions, steps = own_functions(kustomizations)
         needs_copy = functions or any(map(is_unsaved, target.inputs)) or has_local(target)
         built = _placed(target, kustomizations, functions, flags, scratch, needs_copy=bool(needs_copy))
-        wrapper = _wrapper(scratch / "wrapper", _folder(target, built), kustomizations[0])
-        return _built(target, using, flags, built._replace(wrapper=str(wrapper)), timeout)
+        built = built._replace(steps=steps)
+        wrapped = partial(_wrapper, target=_folder(target, built), of=kustomizations[0])
+        asking = built._replace(wrapper=str(wrapped(scratch / "wrapper", [ORIGINS])))
+        found = _built(target, using, flags, asking, timeout)
+        if found is not None:
+            return found
+        plain = built._replace(wrapper=str(wrapped(scratch / "plain" / "wrapper", [])))
+        return _built(target, using, flags, plain, timeout, asks=False) or plain
 
 
 def printed(folder: str, *, timeout: float, flags: Sequence[str] = (), network: bool = False, follow: bool = False) -> bytes:
@@ -179,13 +191,18 @@ def _folder(target: Target, built: Built) -> str:
     return built.copy + real.removeprefix(built.original) if built.copy else real
 
 
-def _built(target: Target, using: Builder, flags: Sequence[str], built: Built, timeout: float) -> Built | Problem:
+def _built(
+    target: Target, using: Builder, flags: Sequence[str], built: Built, timeout: float, *, asks: bool = True
+) -> Built | Problem | None:
+    """What kustomize makes of a target; None where it can't write the annotations that the wrapper asks for."""
     words = [*using.words, built.wrapper, *(flag for flag in flags if flag != ANYWHERE)]
     scratch, roots = Path(built.wrapper).parent, _roots(target.folder, built)
     try:
         ran = guard.run(using.program, words, scratch=scratch, roots=roots, timeout=timeout, network=using.network)
     except subprocess.TimeoutExpired:
         return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
+    if ran.code and asks and UNWRITTEN in ran.complaints:
+        return None
     if ran.code:
         return complaint(ran.complaints.decode(errors="replace"), target, built.file)
     return built._replace(data=as_before(ran.out) if built.copy else ran.out)
@@ -208,12 +225,12 @@ def _needs_helm(kustomizations: Iterable[Kustomization], flags: Iterable[str]) -
     return next((Problem(file=each.file, reason="helm") for each in kustomizations if each.charts), None)
 
 
-def _wrapper(folder: Path, target: str, of: Kustomization) -> Path:
-    """The folder with a kustomization that includes the target, and asks for the origins of objects."""
+def _wrapper(folder: Path, metadata: list[str], target: str, of: Kustomization) -> Path:
+    """The folder with a kustomization that includes the target, and asks for this metadata of objects."""
     own = {key: of.obj[key] for key in OUTERMOST if of.obj.get(key)}
     asked = own.get("buildMetadata")
-    metadata = [*(asked if isinstance(asked, list) else ()), ORIGINS]
-    folder.mkdir()
+    metadata = [*(asked if isinstance(asked, list) else ()), *metadata]
+    folder.mkdir(parents=True)
     text = json.dumps({**own, "resources": [os.path.relpath(target, folder)], "buildMetadata": list(dict.fromkeys(metadata))})
     (folder / FILES[0]).write_text(text)
     return folder

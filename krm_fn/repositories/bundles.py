@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.repositories import judging, written
+from krm_fn.repositories.leaving import leaving
+from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import reported
 
 if TYPE_CHECKING:
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from krm_fn.repositories.sharing import Taken
 
 
+ERROR = "error"
+
+
 class UnitObjects(Value):
-    """The objects of one unit, and what it lacks and other units of its cluster offer.
+    """The objects of one unit as they leave for the cluster, and what it lacks and other units of its cluster offer.
 
     `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why. `counts`: objects of
     KubeVirt are in it, or may be.
@@ -43,11 +48,15 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         about = judging.judge_problem(unit, parsed.problem.but(counts=True, instead="uncompared")).findings
         notes = judging.judge_problem(unit, parsed.problem).notes
         return UnitObjects(findings=about, notes=notes, is_whole=False, counts=parsed.problem.counts)
-    is_whole = all(each.is_template for each in parsed.lost)
+    found = leaving(parsed)
+    is_whole = all(each.is_template for each in parsed.lost) and not found.fails
+    unread = reported(parsed.lost, config.severity, judging.release_of(config))
+    if found.fails:
+        unread += Places(parsed.found).located(each for each in found.findings if each.severity == ERROR)
     return UnitObjects(
-        items=parsed.found.items,
+        items=found.items,
         taken=tuple(offer.obj for offer in taken.offers),
-        findings=tuple(reported(parsed.lost, config.severity, judging.release_of(config))),
+        findings=tuple(unread),
         notes=(*parsed.notes, *taken.notes),
         is_whole=is_whole,
         counts=not is_whole or written.has_kubevirt(parsed.found),

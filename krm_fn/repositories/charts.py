@@ -15,7 +15,6 @@ from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories import guard
-from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.helm_calls import link_out, unfetched
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Problem, Target
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.repositories.graph import Graph
     from krm_fn.sources.reading import Source, Sources
     from krm_fn.sources.salvage import Lost
 
@@ -50,7 +50,7 @@ ABSENT = re.compile(r"found in Chart\.yaml, but missing in charts/ directory: ([
 HIDDEN = "its message is not shown, since it may hold a secret"
 
 
-def charts(files: Iterable[str], used: frozenset[str] | set[str]) -> Iterator[Target]:
+def charts(files: Iterable[str], used: frozenset[str] | set[str], graph: Graph) -> Iterator[Target]:
     """The charts among files that are part of no other chart, and that no kustomization uses."""
     found = sorted(file.removesuffix(CHART) for file in files if file.rpartition("/")[2] == CHART and file not in used)
     outer: list[str] = []
@@ -58,8 +58,14 @@ def charts(files: Iterable[str], used: frozenset[str] | set[str]) -> Iterator[Ta
         if not any(chart.startswith(above + SUBCHARTS) for above in outer):
             outer.append(chart)
             folder = chart.rstrip("/") or os.curdir
-            inputs = tuple(sorted(joined(os.curdir, file) for file in all_below((folder,))))
-            yield Target(folder, folder, chart + CHART, (), inputs, is_chart=True)
+            inputs = tuple(sorted(joined(os.curdir, file) for file in graph.below((folder,))))
+            yield Target(folder, folder, chart + CHART, (), inputs, _outside(folder, chart + CHART), is_chart=True)
+
+
+def _outside(folder: str, file: str) -> Problem | None:
+    """What there is to say of a chart with a link that leads out of its repository: helm would follow it."""
+    link = link_out(folder, [repository(folder)])
+    return Problem(file=file, reason="outside", detail=joined(".", link), is_chart=True) if link else None
 
 
 def makes_vms(chart: Target) -> bool:
@@ -94,13 +100,12 @@ def words(folder: str) -> list[str]:
 
 def build(chart: Target, timeout: float) -> bytes | Problem:
     """What the helm on the PATH makes of a chart with its default values, or why it makes nothing."""
+    if chart.problem:
+        return chart.problem
     program = programs.find(PROGRAM)
     if program is None:
         return Problem(file=chart.file, reason="program", is_chart=True)
-    roots = [repository(chart.folder)]
-    if outside := link_out(chart.folder, roots):
-        return Problem(file=chart.file, reason="outside", detail=joined(".", outside), is_chart=True)
-    called = [*words(folder := os.path.realpath(chart.folder)), *unfetched(folder)]
+    called, roots = [*words(folder := os.path.realpath(chart.folder)), *unfetched(folder)], [repository(chart.folder)]
     with programs.scratch() as made:
         try:
             ran = guard.run(program, called, scratch=Path(os.path.realpath(made)), roots=roots, timeout=timeout)

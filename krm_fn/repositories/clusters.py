@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import config
-from krm_fn.base.errors import ConfigError
-from krm_fn.base.globs import covers
+from krm_fn.base.errors import ConfigError, UsageError
+from krm_fn.base.globs import TOO_MUCH, Globs
 from krm_fn.base.paths import dotted, steps
 from krm_fn.base.value import Value
+from krm_fn.base.work import SpentError
 from krm_fn.config import repository
 from krm_fn.config.places import located
 from krm_fn.config.repository import RepositoryConfig
@@ -55,17 +56,30 @@ class TargetSettings(Value):
 
 
 class ConfigFile(Value):
-    """A config file that was read. Its globs are relative to `folder`. `policy_paths`: see `policies.paths`."""
+    """A config file that was read. Its globs are relative to `folder`. `policy_paths`: see `policies.paths`.
+
+    `exclude` are the globs of its section, `of_clusters` those that `cluster_globs` names.
+    """
 
     file: str
     folder: str
     text: StreamText
     config: RepositoryConfig
+    exclude: Globs
+    of_clusters: Globs
+    cluster_globs: tuple[tuple[int, str, str], ...]  # the number of a cluster, a key of it, and one of the key's globs
     policy_paths: tuple[str, ...] = ()
 
     def relative(self, path: str) -> str:
         """A path from the file's folder on, with forward slashes; it starts with `..` where it is not below the folder."""
         return Path(os.path.relpath(path, self.folder)).as_posix()
+
+    def covering(self, globs: Globs, path: str, key: str) -> frozenset[int]:
+        """The numbers of the globs, those of a key, that cover a path of `relative`. Raises: ConfigError."""
+        try:
+            return globs.covering(path)
+        except SpentError:
+            raise self.error(TOO_MUCH, key) from None
 
     def place(self, path: str) -> tuple[int, int]:
         """Line and column of a value by its path."""
@@ -104,7 +118,7 @@ class Configs:
         self._tops = tuple(os.path.abspath("." if path == "-" else path) for path in paths)  # noqa: PTH100
         self._found = config_files.ConfigFiles(self._tops)
         self._named, self._isolated, self._flags = file, isolated, flags
-        self._exclude, self._here = tuple(exclude), str(Path.cwd())
+        self._exclude, self._here = Globs(exclude), str(Path.cwd())
         self._build_flags, self._trusted = tuple(build_flags), trusted and bool(file)
         self._read: dict[Path, ConfigFile] = {}
         self._files: dict[str, tuple[ConfigFile, ...]] = {}
@@ -133,10 +147,13 @@ class Configs:
 
         Raises: ConfigError.
         """
-        if any(covers(glob, Path(os.path.relpath(path, self._here)).as_posix()) for glob in self._exclude):
-            return True
+        try:
+            if self._exclude.covering(Path(os.path.relpath(path, self._here)).as_posix()):
+                return True
+        except SpentError:
+            raise UsageError(f"--exclude: {TOO_MUCH}") from None
         files = self._of(os.path.dirname(os.path.abspath(path)))  # noqa: PTH100, PTH120
-        return any(covers(glob, file.relative(path)) for file in files for glob in file.config.exclude)
+        return any(file.covering(file.exclude, file.relative(path), "spec.exclude") for file in files if file.config.exclude)
 
     @property
     def policy_paths(self) -> tuple[str, ...]:
@@ -182,7 +199,22 @@ class Configs:
                     raise
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
             paths = tuple(policies.paths(stated, name))
-            self._read[file] = ConfigFile(file=name, folder=self._folder(file), text=text, config=read, policy_paths=paths)
+            of_clusters = tuple(
+                (number, key, glob)
+                for number, cluster in enumerate(read.clusters)
+                for key, globs in (("targets", cluster.targets), ("exclude", cluster.exclude))
+                for glob in globs
+            )
+            self._read[file] = ConfigFile(
+                file=name,
+                folder=self._folder(file),
+                text=text,
+                config=read,
+                exclude=Globs(read.exclude),
+                of_clusters=Globs(glob for _, _, glob in of_clusters),
+                cluster_globs=of_clusters,
+                policy_paths=paths,
+            )
         return self._read[file]
 
     def _folder(self, file: Path) -> str:
@@ -202,19 +234,19 @@ class Configs:
     def _cluster(self, root: ConfigFile, target: str) -> ClusterSection | None:
         """The cluster that a target belongs to. Raises: ConfigError where there are two."""
         path = root.relative(target)
-        found = [(number, each) for number, each in enumerate(root.config.clusters) if self._has(each, path, root)]
+        if path.startswith("../") or path == "..":
+            return None
+        covering = [root.cluster_globs[each] for each in sorted(root.covering(root.of_clusters, path, "spec.clusters"))]
+        left_out = {number for number, key, _ in covering if key == "exclude"}
+        matching = [(number, glob) for number, key, glob in covering if key == "targets" and number not in left_out]
+        clusters = root.config.clusters
+        self._matched.update((root.file, clusters[number].name, glob) for number, glob in matching)
+        found = list(dict.fromkeys(number for number, _ in matching))
         if len(found) > 1:
-            names = f"{found[0][1].name} and {found[1][1].name}"
+            names = f"{clusters[found[0]].name} and {clusters[found[1]].name}"
             fix = "change the targets of one of them, or add an exclude"
-            raise root.error(f"{path} belongs to two clusters, {names}; {fix}", f"spec.clusters[{found[1][0]}].targets")
-        return found[0][1] if found else None
-
-    def _has(self, cluster: ClusterSection, path: str, root: ConfigFile) -> bool:
-        matching = [] if path.startswith("../") or path == ".." else [glob for glob in cluster.targets if covers(glob, path)]
-        if not matching or any(covers(glob, path) for glob in cluster.exclude):
-            return False
-        self._matched.update((root.file, cluster.name, glob) for glob in matching)
-        return True
+            raise root.error(f"{path} belongs to two clusters, {names}; {fix}", f"spec.clusters[{found[1]}].targets")
+        return clusters[found[0]] if found else None
 
     def _combined(self, own: ConfigFile | None, root: ConfigFile | None, cluster: ClusterSection | None) -> TargetSettings:
         above: list[Section] = [root.config] if root else []

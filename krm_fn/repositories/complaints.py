@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
     Where = Callable[[str], str]
 
+# How kubectl logs what kustomize says: indented below the head of an entry, or quoted behind it.
+LOGGED = re.compile(
+    r"""^E\d{4} [^\n]*\] "command failed" err=(?:<\n(?P<below>.*?)\n >|"(?P<quoted>(?:[^"\\]|\\.)*)")""",
+    re.DOTALL | re.MULTILINE,
+)
 HIDDEN = "its message is not shown, since it may hold a secret"
 WARNING = re.compile(r"#?\s*Warning\b|\s*$", re.IGNORECASE)
 # How it says on which way it came to a mistake. It names folders and files with their whole paths.
@@ -47,6 +52,7 @@ REASONS = (
 
 def complaint(text: str, target: Target, where: Where) -> Problem:
     """What there is to say of a target that kustomize does not build; `where` gives the file that a whole path stands for."""
+    text = LOGGED.sub(_logged, text)
     for pattern, reason in REASONS:
         if found := pattern.search(text):
             detail = next(filter(None, found.groups()), "")
@@ -55,6 +61,13 @@ def complaint(text: str, target: Target, where: Where) -> Problem:
     line = next(iter(shown.removeprefix("Error: ").splitlines()), "")
     file = _file(line, target, where)
     return _out_of_reach(line, file, where) or Problem(file=file, reason="refused", detail=_said(line, where))
+
+
+def _logged(found: re.Match[str]) -> str:
+    """What kustomize itself says."""
+    if found["below"] is not None:
+        return "\n".join(line.removeprefix("\t") for line in found["below"].splitlines())
+    return re.sub(r"\\(.)", lambda escaped: {"n": "\n", "t": "\t"}.get(escaped[1], escaped[1]), found["quoted"])
 
 
 def _out_of_reach(line: str, file: str, where: Where) -> Problem | None:

@@ -9,7 +9,7 @@ import json
 import os
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from krm_fn.repositories.types import Kustomization, Target
 
 GROUP = "kubevirt-render.dev"
+# kustomize refuses a kustomization that has nothing else, as a component has that only lists this program.
+HEAD = frozenset(("apiVersion", "kind", "metadata"))
 # kustomize gives functions the objects with this annotation, and leaves them out of what it prints. The VMs of a target may
 # refer to them wherever this program renders it, so the copy has another annotation in its place.
 VALUES = "values.yaml"  # what kustomize reads of a chart itself
@@ -34,12 +36,25 @@ GATHERED = ".kubevirt-render"  # where a copy has files that stand elsewhere
 LOCAL, KEPT = b"config.kubernetes.io/local-config", b"kubevirt-render.dev/local-config"
 
 
-def own_functions(kustomizations: Iterable[Kustomization]) -> dict[str, str]:
-    """The texts of files that differ without this program's own functions, by file; none where no kustomization lists one."""
+class Own(NamedTuple):
+    """This program's own functions in kustomizations.
+
+    `texts` are the texts of files that differ without them, by file. `steps` are the configs of those among the transformers,
+    in the order in which kustomize calls them.
+    """
+
+    texts: dict[str, str]
+    steps: tuple[Object, ...]
+
+
+def own_functions(kustomizations: Iterable[Kustomization]) -> Own:
+    """This program's own functions; none where no kustomization lists one."""
     found = list(kustomizations)
     if not any(each.obj.get(key) for each in found for key in PLUGINS):
-        return {}
-    return _Stripped(found).texts()
+        return Own({}, ())
+    stripped = _Stripped(found)
+    texts = stripped.texts()
+    return Own(texts, tuple(each for one in reversed(found) for each in stripped.steps.get(one.folder, ())))
 
 
 def has_local(target: Target) -> bool:
@@ -128,6 +143,7 @@ class _Stripped:
         self._by_folder = {each.folder: each for each in kustomizations}
         self._plugins = set(self._folders_of_plugins(kustomizations))
         self._texts: dict[str, str] = {}
+        self.steps: dict[str, list[Object]] = {}  # by the folder of the kustomization that lists them
 
     def texts(self) -> dict[str, str]:
         for each in self._by_folder.values():
@@ -149,17 +165,25 @@ class _Stripped:
     def _stripped(self, one: Kustomization) -> Object:
         """The object of a kustomization without own functions."""
         keys = (*PLUGINS, *RESOURCES) if one.folder in self._plugins else PLUGINS
-        changed = {key: self._kept(as_list(one.obj[key]), one.folder) for key in keys if one.obj.get(key)}
-        return {key: changed.get(key, value) for key, value in one.obj.items() if changed.get(key, True)}
+        changed: dict[str, Any] = {}
+        steps: list[Object] = []
+        for key in keys:
+            if one.obj.get(key):
+                own: list[Object] = []
+                changed[key] = self._kept(as_list(one.obj[key]), one.folder, own)
+                steps += own if key not in ("generators", "validators") else ()
+        self.steps[one.folder] = steps
+        left = {key: changed.get(key, value) for key, value in one.obj.items() if changed.get(key, True)}
+        return left if left == one.obj or left.keys() - HEAD else {**left, "generatorOptions": {}}
 
-    def _kept(self, entries: list[Any], folder: str) -> list[Any]:
-        kept = (self._entry(text(each), folder) if text(each) else each for each in entries)
+    def _kept(self, entries: list[Any], folder: str, own: list[Object]) -> list[Any]:
+        kept = (self._entry(text(each), folder, own) if text(each) else each for each in entries)
         return [each for each in kept if each != ""]
 
-    def _entry(self, written: str, folder: str) -> str:
-        """The entry as it stays, "" where nothing of it does."""
+    def _entry(self, written: str, folder: str, own: list[Object]) -> str:
+        """The entry as it stays, "" where nothing of it does; what configures this program goes into `own`."""
         if is_inline(written):
-            return _without_own(written)
+            return _without_own(written, own)
         path = joined(folder, written)
         if path in self._by_folder:
             return "" if not self._makes_some(path) else written
@@ -167,7 +191,7 @@ class _Stripped:
             before = read_found(path)[0].decode()
         except (OSError, UnicodeDecodeError):
             return written
-        after = _without_own(before)
+        after = _without_own(before, own)
         if after and after != before:
             self._texts[path] = after
         return written if after else ""
@@ -179,13 +203,15 @@ class _Stripped:
         return not before or any(key in self._stripped(one) for key in before)
 
 
-def _without_own(written: str) -> str:
-    """A text without the documents that configure this program; "" where no other is in it."""
+def _without_own(written: str, own: list[Object]) -> str:
+    """A text without the documents that configure this program, which go into `own`; "" where no other is in it."""
     try:
         items = [item for item in yamlio.read_stream(written.encode()).items if item is not None]
     except InputError:
         return written
-    others = [item for item in items if not (isinstance(item, dict) and group_of(item) == GROUP)]
-    if len(others) == len(items):
+    mine = [item for item in items if isinstance(item, dict) and group_of(item) == GROUP]
+    if not mine:
         return written
+    own += mine
+    others = [item for item in items if all(item is not each for each in mine)]
     return "\n---\n".join(json.dumps(item) for item in others)

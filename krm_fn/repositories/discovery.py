@@ -11,7 +11,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from krm_fn.repositories.charts import charts
-from krm_fn.repositories.graph import Graph, all_below
+from krm_fn.repositories.graph import Graph
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
 from krm_fn.sources.files import CHART, Paths, repository
@@ -72,7 +72,7 @@ class _Sorted:
             files=tuple(file for file in rest if file not in left_out),
             used=frozenset(used),
             excluded=tuple(file for file in rest if file in left_out),
-            charts=tuple(charts((file for file in self._files if file not in self._excluded), named)),
+            charts=tuple(charts((file for file in self._files if file not in self._excluded), named, self._graph)),
         )
 
     def _circles(self, targets: Iterable[Target]) -> Iterator[Target]:
@@ -115,12 +115,13 @@ def target_of(folder: str, roots: Sequence[str]) -> Target | None:
 
 def _target(root: Node, graph: Graph) -> Target:
     nodes, cycle = graph.closure(root.folder)
-    inputs = {file for node in nodes for file in (*node.files, *all_below(node.folders))}
+    inputs = {file for node in nodes for file in (*node.files, *graph.below(node.folders))}
     found = [node.problem for node in nodes if node.problem]
     worst = next((each for each in found if each.reason != "remote"), None)  # a build may be allowed to fetch
     problem = worst or _circle(cycle, graph) or next(iter(found), None)
     folders = tuple(node.folder for node in nodes)
-    return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem)
+    composes = any(node.composes for node in nodes)
+    return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem, composes=composes)
 
 
 class _Below(frozenset[str]):

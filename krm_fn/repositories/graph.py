@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.repositories.helm_calls import link_out
-from krm_fn.repositories.kustomization import FILES, PLUGINS, joined, plugin_files
+from krm_fn.repositories.kustomization import FILES, PLUGINS, composes, joined, plugin_files
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
 from krm_fn.repositories.reading import linked, read, referring
 from krm_fn.repositories.types import Problem
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 class Node(NamedTuple):
     """A kustomization in the graph: the folders of those that it includes, and the files that it is made of.
 
-    `folders` are used with all that is in them. `problem` says why nothing that includes it can be built.
+    `folders` are used with all that is in them. `problem` says why nothing that includes it can be built. `composes`: it may
+    make objects of a kind that no file shows.
     """
 
     folder: str
@@ -34,6 +35,7 @@ class Node(NamedTuple):
     files: tuple[str, ...]
     folders: tuple[str, ...]
     problem: Problem | None
+    composes: bool
 
 
 class _Named:
@@ -115,7 +117,7 @@ class Graph:
         files += [path for path in (*(each.path for each in one.files), *made.files) if not self._leads_out(path)]
         named = (*files, *(real for file in files if (real := self._linked_file(file)) != file))
         problem = found.problem or self._outside(found) or made.problem or self._remote(found)
-        return Node(one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders), problem)
+        return Node(one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders), problem, composes(one.obj))
 
     def _folder(self, path: str) -> str | None:
         """The folder that a path leads to, None where it leads to a file or nowhere."""
@@ -165,7 +167,7 @@ class Graph:
                 one = below.kustomization
                 if not one.obj.keys() <= PLAIN:
                     made.take([], referring(found.kustomization, found.text, "made", each))
-                waiting += [inner.path for inner in one.includes]
+                waiting += [inner.path for inner in one.includes if not self._leads_out(inner.path)]
 
     def _take_plugins(self, file: str, folder: str, made: _Named) -> None:
         try:
@@ -200,6 +202,10 @@ class Graph:
             if link := link_out(each.path, self._roots):
                 return referring(one, found.text, "outside", each._replace(path=joined(".", link)))
         return None
+
+    def below(self, folders: Iterable[str]) -> Iterator[str]:
+        """All files below folders, without links that lead out of all roots."""
+        return (file for file in all_below(folders) if not (os.path.islink(file) and self._leads_out(file)))  # noqa: PTH114
 
     def _leads_out(self, path: str) -> bool:
         if not self._roots or path in self._known:

@@ -37,9 +37,9 @@ class Keys:
         self._run = digest(_of_run(options))
 
     def of(self, unit: Unit) -> bytes | None:
-        """The key of a unit, None where one of its files can't be read, or where users' rules judge it."""
-        if unit.settings.config.rule_packages:
-            return None  # nobody knows what the code of the rules reads
+        """The key of a unit; None for texts, where one of its files can't be read, and where users' rules judge it."""
+        if unit.texts or unit.settings.config.rule_packages:  # nobody knows what the code of the rules reads
+            return None
         files = unit.inputs
         digests = [self._file(file) for file in files]
         if None in digests:

@@ -11,8 +11,10 @@ import pickle
 import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
+from krm_fn.base import bundle
+from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
-from krm_fn.repositories import building, charts, sharing, written
+from krm_fn.repositories import building, charts, sharing, wants, written
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading
@@ -41,7 +43,7 @@ class Unit(Value):
     """What is applied together: a target, or files that no kustomization uses; `name` is "" for these.
 
     `texts` are those of what the user named as one: files, stdin, builds. `kustomized` are the folders with kustomizations.
-    `before` is what the unit was at an earlier commit, for policies.
+    `before` is what the unit was at an earlier commit, for policies. `is_other`: nobody asked for it; it only offers objects.
     """
 
     settings: TargetSettings
@@ -49,6 +51,7 @@ class Unit(Value):
     target: Target | None = None
     files: tuple[str, ...] = ()
     texts: Texts | None = None
+    is_other: bool = False
     kustomized: frozenset[str] = frozenset()
     before: Before | None = None
 
@@ -93,7 +96,8 @@ class Parsed(Value):
     """The objects of a unit, documents of it that can't be read, and what was left alone, a note each.
 
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
-    objects may have only notes. `folder` is where it is.
+    objects may have only notes. `folder` is where it is. `steps` are the configs with which this program renders the objects
+    before they are applied, in order; `names` are those that the objects have in their files.
     """
 
     folder: str
@@ -101,6 +105,8 @@ class Parsed(Value):
     lost: tuple[Lost, ...] = ()
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
+    steps: tuple[Object, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def text(self) -> bytes:
@@ -116,11 +122,12 @@ class Parsed(Value):
 class Loaded(Value):
     """A unit that waits for the others of a run, in little memory: its texts, compressed, and what it offers others.
 
-    `reach` decides what it takes of others, None where nobody asked for it.
+    `wants` are names of what its VMs refer to. `reach` decides what it takes of others, None where nobody asked for it.
     """
 
     texts: bytes = b""
     offers: tuple[Offer, ...] = ()
+    wants: frozenset[str] = frozenset()
     reach: Reach | None = None
     built: bool = True
 
@@ -148,7 +155,7 @@ def texts_of(unit: Unit, options: Options) -> Texts | Problem:
         made = charts.build(target, options.timeout)
         return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
     built = built_of(target, unit.settings.build_flags, options)
-    return built if isinstance(built, Problem) else Texts(given=(given_of(target, built),))
+    return built if isinstance(built, Problem) else Texts(given=(given_of(target, built),), steps=built.steps)
 
 
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
@@ -175,7 +182,8 @@ def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
             found = reading.parsed(texts, note=notes.append, repair=repairing(lost, texts.named), reports=True)
         except NothingFoundError:
             found = Sources(sources=())
-    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes))
+    names = texts.given[0].names if texts.steps else ()
+    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes), steps=texts.steps, names=names)
 
 
 def read(unit: Unit, options: Options) -> Parsed:
@@ -184,12 +192,21 @@ def read(unit: Unit, options: Options) -> Parsed:
 
 
 def load(unit: Unit, options: Options, *, reach: bool = False) -> Loaded:
-    """A unit that waits for the others. `reach`: what it may take of them is wanted. Raises: InputError."""
-    texts = texts_of(unit, options)
-    found = parsed(unit, texts)
+    """A unit that waits for the others. `reach`: what it may take of them is wanted.
+
+    Raises: InputError, unless nobody asked for the unit: then it offers nothing.
+    """
+    try:
+        texts = texts_of(unit, options)
+        found = parsed(unit, texts)
+    except InputError:
+        if not unit.is_other:
+            raise
+        return Loaded(built=False)
     return Loaded(
-        texts=zlib.compress(pickle.dumps(texts), FAST),
+        texts=b"" if unit.is_other else zlib.compress(pickle.dumps(texts), FAST),
         offers=sharing.offers(found.found.items, unit.called, found.found.places),
+        wants=frozenset(wants.wanted((), [entry.obj for entry in bundle.entries(found.found.items)])),
         reach=found.reach if reach else None,
         built=found.problem is None,
     )

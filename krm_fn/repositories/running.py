@@ -57,17 +57,19 @@ def judge_all(
     *,
     jobs: int,
     watch: Watch,
+    others: Sequence[Unit] = (),
     cache: Cache | None = None,
     workers: Workers | None = None,
 ) -> list[UnitResult]:
     """What `judge` gives for each unit, in order; what the cache has is not done again, and it gets the rest.
 
-    `workers` are other machines that load and judge, None where there are none.
+    `others` are units that only offer what they have. `workers` are other machines that load and judge, None for none.
     Raises: as `run`.
     """
     with closing(cache) if cache else nullcontext():
-        found = list(_Judged(units, options, jobs, cache, workers).all(watch, "Judging"))
-    used = used_by_others(units, found)
+        run_of_all = _Judged(units, options, jobs, others, (cache, workers))
+        found = list(run_of_all.all(watch, "Judging"))
+    used = used_by_others([*units, *others], [*found, *run_of_all.beside])
     return [without_used(result, used[unit.settings.cluster]) for unit, result in zip(units, found, strict=True)]
 
 
@@ -76,6 +78,7 @@ class _Run:
 
     def __init__(self, units: Sequence[Unit], options: Options, work: Work, jobs: int, others: Sequence[Unit] = ()) -> None:
         self._units, self._others = units, others
+        self.beside: list[Loaded] = []  # the others, once they are loaded
         self._options, self._work, self._jobs = options.but(runs=sharing.runs(units)), work, jobs
 
     def all(self, watch: Watch, title: str) -> Iterator[Any]:
@@ -84,7 +87,8 @@ class _Run:
         if len(every) == 1:  # nobody offers it anything
             yield from watch(title, self.alone(every[0]), count)
             return
-        loaded = list(watch("Loading", self.loaded(), len(every)))
+        loaded = list(watch("Loading", self.loaded(every), len(every)))
+        self.beside = loaded[count:]
         clusters = (unit.settings.cluster for unit in every)
         offered = sharing.offered_by_cluster(zip(clusters, (each.offers for each in loaded), strict=True))
         yield from watch(title, self.worked(loaded, offered), count)
@@ -93,9 +97,8 @@ class _Run:
         """What comes of the only unit."""
         yield self._work(unit, loading.read(unit, self._options), NOTHING, self._options)
 
-    def loaded(self) -> Iterator[Loaded]:
+    def loaded(self, every: Sequence[Unit]) -> Iterator[Loaded]:
         """Each unit, loaded."""
-        every = [*self._units, *self._others]
         return self._done(_loaded, list(map(Piece, range(len(every)), every)), self._options)
 
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[Any]:
@@ -111,14 +114,20 @@ class _Judged(_Run):
     """The units of a run, judged: with what a cache has of them, and by workers on other machines."""
 
     def __init__(
-        self, units: Sequence[Unit], options: Options, jobs: int, cache: Cache | None, workers: Workers | None
+        self,
+        units: Sequence[Unit],
+        options: Options,
+        jobs: int,
+        others: Sequence[Unit],
+        by: tuple[Cache | None, Workers | None],
     ) -> None:
-        self._cache, self._workers, self._is_listed = cache, workers, options.listed
+        (self._cache, self._workers), self._is_listed = by, options.listed
+        cache = self._cache
         if cache and cache.is_on:  # a later run may want another format
             options = options.but(listed=True, quoted=True)
-        super().__init__(units, options, judge, jobs)
+        super().__init__(units, options, judge, jobs, others)
         self._keys = Keys(self._options) if cache and cache.is_on else None
-        self._key = [self._keys.of(unit) if self._keys else None for unit in units]
+        self._key = [self._keys.of(unit) if self._keys else None for unit in (*units, *others)]
 
     def alone(self, unit: Unit) -> Iterator[UnitResult]:
         second = keys.second(key, NOTHING) if (key := self._key[0]) else b""
@@ -128,21 +137,22 @@ class _Judged(_Run):
             self._keep(0, second, result)
         yield self._shown(result)
 
-    def loaded(self) -> Iterator[Loaded]:
+    def loaded(self, every: Sequence[Unit]) -> Iterator[Loaded]:
         known = {number: each for number, key in enumerate(self._key) if (each := self._kept_load(key))}
-        new = [Piece(number, unit) for number, unit in enumerate(self._units) if number not in known]
+        new = [Piece(number, unit) for number, unit in enumerate(every) if number not in known]
         done = self._done(partial(_loaded, reach=self._keys is not None), new, self._options)
         for number, key in enumerate(self._key):
             found = known.get(number)
             if not found:
                 found = _small_load(next(done))
-                if key and self._is_current(number, found):
+                if key and self._is_current(every[number], found):
                     self._put(key, found.but(texts=b""))
             yield found.but(reach=None)
         next(done, None)  # its processes end
 
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[UnitResult]:
-        kept = ((number, self._kept_result(number, offered)) for number, each in enumerate(loaded) if not each.texts)
+        own = enumerate(loaded[: len(self._units)])
+        kept = ((number, self._kept_result(number, offered)) for number, each in own if not each.texts)
         known = {number: result for number, result in kept if result}
         new = [
             Piece(number, unit, loaded[number].texts, self._key[number] or b"")
@@ -194,12 +204,12 @@ class _Judged(_Run):
 
     def _keep(self, number: int, key: bytes, result: UnitResult) -> None:
         """Keep what is sure to come again: why a target was not built may be gone the next time."""
-        if key and self._is_current(number, result):
+        if key and self._is_current(self._units[number], result):
             self._put(key, result.but(subjects=()))
             self._put(keys.subjects(key), result.subjects)
 
-    def _is_current(self, number: int, found: Loaded | UnitResult) -> bool:
-        return bool(found.built and self._keys and self._keys.is_current(self._units[number]))
+    def _is_current(self, unit: Unit, found: Loaded | UnitResult) -> bool:
+        return bool(found.built and self._keys and self._keys.is_current(unit))
 
     def _put(self, key: bytes, value: object) -> None:
         if self._cache:
@@ -224,7 +234,7 @@ def _small_result(result: UnitResult) -> UnitResult:
     return result.but(files=tuple(map(sys.intern, result.files)))
 
 
-def used_by_others(units: Sequence[Unit], found: Sequence[UnitResult]) -> dict[str, frozenset[str]]:
+def used_by_others(units: Sequence[Unit], found: Sequence[UnitResult | Loaded]) -> dict[str, frozenset[str]]:
     """By cluster, the names of the objects that its units use and don't have."""
     names: dict[str, set[str]] = {}
     for unit, result in zip(units, found, strict=True):

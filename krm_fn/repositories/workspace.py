@@ -9,13 +9,17 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from krm_fn.base.errors import UsageError
+from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
 from krm_fn.repositories import building, charts, clusters, written
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.sources.files import is_in_repository, is_within, repository
 from krm_fn.sources.reading import STDIN
 from krm_fn.sources.salvage import passed_over
 
@@ -40,14 +44,17 @@ def nothing(_: str) -> bool:
 class Asked(Value):
     """What a command was asked to read, and how.
 
-    `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that the
-    config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths that are
-    not read. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one. `whole`:
-    all kustomizations are wanted, also those that hold nothing that counts.
+    `root` is the folder with the whole repository, "" for the git tree. `config_file` is the config that a flag names. `laid`
+    lays the values of flags over a config, `checking` makes of that the config to judge with. `exclude` are globs, relative to
+    the working directory; `leaves_out` is true of more paths that are not read. `target` and `cluster` are the names of the
+    only target and the only cluster that are wanted, "" for all. `apart`: the files of each folder are a unit of their own;
+    else all files with the same settings are one. `whole`: all kustomizations are wanted, also those that hold nothing that
+    counts.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
     kustomizations: tuple[str, ...] = ()
+    root: str = ""
     config_file: str | None = None
     isolated: bool = False
     laid: Callable[[Config], Config] = staticmethod(as_it_is)
@@ -58,6 +65,8 @@ class Asked(Value):
     timeout: float = building.TIMEOUT
     follow: bool = False
     helm: bool = False
+    target: str = ""
+    cluster: str = ""
     apart: bool = False
     whole: bool = False
 
@@ -92,10 +101,27 @@ class Workspace:
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
         self.found = self._discovered(asked.folders)
 
+    @cached_property
+    def others(self) -> list[Unit]:
+        """The units of the repository beside those that were asked for: they are part of the same clusters.
+
+        Only beside folders: who names files alone has the rest of the repository not searched.
+        """
+        asked = [os.path.realpath(path) for path in self.asked.folders]
+        roots = {repository(folder) for folder in asked if is_in_repository(folder)}
+        if self.asked.root:
+            roots = {os.path.realpath(self.asked.root)}
+        own = {unit.called for unit in self.units}
+        left = [unit for unit in (*self.targets, *self.files, *self.charts) if unit.called not in own]
+        beside = (root for root in sorted(roots) if not any(is_within(root, [folder]) for folder in asked))
+        found = (unit for root in beside for unit in self.around(os.path.relpath(root)).units)
+        return [unit.but(is_other=True) for unit in (*left, *found) if unit.called not in own]
+
     def around(self, root: str) -> Workspace:
         """The same for the folder `root`, with the configs that were read already."""
         made = object.__new__(Workspace)
-        made.asked, made.configs, made._settings = self.asked.but(paths=(root,)), self.configs, self._settings
+        made.asked = self.asked.but(paths=(root,), whole=False, target="", cluster="")
+        made.configs, made._settings = self.configs, self._settings
         made.found = made._discovered((root,))
         return made
 
@@ -122,15 +148,16 @@ class Workspace:
 
         Raises: ConfigError.
         """
-        if self.found.targets or self.found.excluded or self.found.charts:
+        if self.found.targets or self.found.excluded or self.found.charts or self.asked.target or self.asked.cluster:
             return False
         every = map(self.settings, dict.fromkeys(map(folder_of, self.found.files)))
         return not any(settings.external or settings.cluster for settings in every)
 
     @cached_property
     def targets(self) -> list[Unit]:
-        """The kustomizations that no other one uses, and that may hold something that counts."""
-        counting = self.found.targets if self.asked.whole else filter(written.counts, self.found.targets)
+        """The kustomizations that no other one uses, and that may hold something that counts, or that nobody can build."""
+        every = self.found.targets
+        counting = [each for each in every if self.asked.whole or each.problem or each.composes or written.counts(each)]
         return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
 
     @property
@@ -165,8 +192,21 @@ class Workspace:
 
     @property
     def units(self) -> list[Unit]:
-        """All units of the folders."""
-        return [*self.targets, *self.files, *self.charts]
+        """The units of the folders that are wanted. Raises: UsageError where none is."""
+        return self.wanted([*self.targets, *self.files, *self.charts])
+
+    def wanted(self, units: list[Unit], *, may_lack: bool = False) -> list[Unit]:
+        """Those of the units whose target and cluster are asked for.
+
+        Raises: UsageError for a name that no unit has, unless it `may_lack` here.
+        """
+        for name, flag, of in ((self.asked.target, "--target", _target), (self.asked.cluster, "--cluster", _cluster)):
+            names = sorted({of(unit) for unit in units} - {""}) if name else []
+            if name and name not in names and not may_lack:
+                hint = f"did you mean {likely}" if (likely := meant(name, tuple(names))) else f"expected {listed(names)}"
+                raise UsageError(f"{flag}: there is no {name}; {hint if names else 'there is none here'}")
+            units = [unit for unit in units if not name or of(unit) == name]
+        return units
 
     def about(self) -> list[UnitResult]:
         """What there is to say of charts that are not built, of files that are not read, and of the config at the root."""
@@ -175,13 +215,21 @@ class Workspace:
             for each, own in self._charts()
             if not (self.asked.helm or own.helm) and charts.makes_vms(each)
         ]
-        for skipped in self.found.skipped:
+        for skipped in () if self.is_one_bundle else self.found.skipped:  # what is read as one tells of its own
             own = self.settings(os.path.dirname(skipped.file))  # noqa: PTH120
             done.append(of_no_object(passed_over((skipped,), own.config.severity, release_of(own.config)), own))
         if unmatched := self.configs.unmatched():
             own = self.settings(os.curdir)
             done.append(of_no_object(clusters.findings(unmatched, own.config.severity, release_of(own.config)), own))
         return done
+
+
+def _target(unit: Unit) -> str:
+    return unit.name
+
+
+def _cluster(unit: Unit) -> str:
+    return unit.settings.cluster
 
 
 def folder_of(file: str) -> str:

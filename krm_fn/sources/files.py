@@ -28,6 +28,8 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART, TEMPLATES = "Chart.yaml", "templates"
 # The folders into which package managers copy other projects; Go's is one only if it has the list of what was copied.
 OF_NODE, OF_GO, LIST_OF_GO = "node_modules", "vendor", "modules.txt"
+# What no path has, though a text may.
+NO_NAME = "\0"
 # What the root of a git tree has.
 GIT = ".git"
 # What a folder may contain in addition to files and folders.
@@ -166,6 +168,8 @@ def _is_foreign(folder: os.DirEntry[str]) -> bool:
 
 def is_within(file: str, folders: Iterable[str]) -> bool:
     """True if a file, after links are followed, is one of the folders or below one. The folders must be resolved already."""
+    if NO_NAME in file:
+        return False
     real = os.path.realpath(file)
     return any(os.path.commonpath((folder, real)) == folder for folder in folders)
 

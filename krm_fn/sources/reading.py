@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from krm_fn.base.objects import Object
     from krm_fn.rules.facts.inputs import SkippedFile
     from krm_fn.sources.files import Stamp
     from krm_fn.yamlio import ListText, StreamText
@@ -53,13 +54,17 @@ class TemplateError(InputError):
 
 
 class Given(Value):
-    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`. For `origins`, see `Source`."""
+    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`. For `origins`, see `Source`.
+
+    `names` are those that the objects of a build have in their files, "" for an unknown one.
+    """
 
     data: bytes
     file: str = ""
     folder: str = ""
     stamp: Stamp | None = None
     origins: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class Source(Value):
@@ -169,7 +174,8 @@ class Texts(Value):
     """Texts that are to be parsed, and what was passed over on the way to them. It can be pickled.
 
     `asked` are the words of the user that led here. `is_single`: one file, or stdin, is all that the user names; a ResourceList
-    there configures the run. `folders` are skipped folders. For the rest, see `Sources`.
+    there configures the run. `folders` are skipped folders. `steps` are the configs with which this program renders the objects
+    before they are applied. For the rest, see `Sources`.
     """
 
     given: tuple[Given, ...]
@@ -180,33 +186,20 @@ class Texts(Value):
     separate: bool = False
     kustomized: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+    steps: tuple[Object, ...] = ()
 
 
 def read(
     paths: Sequence[str],
     *,
-    found: Sequence[str] = (),
-    kustomized: frozenset[str] = frozenset(),
-    built: Sequence[tuple[str, bytes]] = (),
-    follow: bool = False,
-    within: Sequence[str] = (),
-    unbuilt: bool = True,
     note: Note = lambda _: None,
     repair: Repair | None = None,
     reports: bool = False,
     watch: Watch = unwatched,
+    **how: Any,
 ) -> Sources:
-    """The objects of the paths: `texts`, parsed. Raises: InputError as `texts` and `parsed` do."""
-    gathered = texts(
-        paths,
-        found=found,
-        kustomized=kustomized,
-        built=built,
-        follow=follow,
-        within=within,
-        unbuilt=unbuilt,
-    )
-    return parsed(gathered, note=note, repair=repair, reports=reports, watch=watch)
+    """The objects of the paths: `texts`, which takes `how`, parsed. Raises: InputError as `texts` and `parsed` do."""
+    return parsed(texts(paths, **how), note=note, repair=repair, reports=reports, watch=watch)
 
 
 def texts(

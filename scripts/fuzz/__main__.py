@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import signal
 import sys
 import tempfile
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 SLOW = 20  # seconds of CPU for one mutant; most take a few milliseconds
 STUCK = 100  # seconds for one mutant, in which programs may do the work
+CUTTING = 300  # seconds to cut down one mutant
 EVERY = 15  # seconds between two lines of progress
 DEFAULT = {"lists": 10_000, "trees": 500}
 
@@ -114,11 +116,13 @@ def main() -> int:
     arguments = _arguments()
     for number in (signal.SIGVTALRM, signal.SIGALRM):
         signal.signal(number, _interrupt)
+    began = time.monotonic()
     if arguments.only is not None:
         return _one(MUTANTS[arguments.what or "lists"](arguments.seed), arguments.only)
     chosen = [arguments.what] if arguments.what else [*MUTANTS]
     gc.freeze()
-    return max([_run(what, arguments, (arguments.seconds or 0) / len(chosen)) for what in chosen])
+    share = arguments.seconds / len(chosen) if arguments.seconds else math.inf
+    return max([_run(what, arguments, began + share * place) for place, what in enumerate(chosen, 1)])
 
 
 def _one(of: Mutants, number: int) -> int:
@@ -140,22 +144,19 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(what: str, arguments: argparse.Namespace, seconds: float) -> int:
+def _run(what: str, arguments: argparse.Namespace, until: float) -> int:
+    """`until` is a time of the monotonic clock, at which the run ends."""
     mutants = MUTANTS[what](arguments.seed)
     state = _State(mutants, arguments.seed, arguments.state and arguments.state / what)
     state.failures = [number for number in state.failures if judged(mutants, number, mutants.made(number))[0]]
-    most = arguments.count or (sys.maxsize if seconds else DEFAULT[what])
-    began = time.monotonic()
-    told, told_at = began, state.next
-    while state.next < most and len(state.failures) < arguments.most:
-        now = time.monotonic()
-        if seconds and now - began >= seconds:
-            break
+    most = arguments.count or (DEFAULT[what] if until == math.inf else sys.maxsize)
+    told, told_at = time.monotonic(), state.next
+    while state.next < most and len(state.failures) < arguments.most and (now := time.monotonic()) < until:
         if now - told >= EVERY:
             print(f"{state.next:,} {what}, {state.figures}, {(state.next - told_at) / (now - told):.0f} a second", flush=True)
             told, told_at = now, state.next
             state.save()
-        state.take()
+        state.take(until)
     state.save()
     print(f"{state.next:,} {what} of seed {arguments.seed}: {state.figures}", flush=True)
     return int(bool(state.failures))
@@ -177,13 +178,13 @@ class _State:
     def figures(self) -> str:
         return f"{self.read:,} of them readable, {len(self.failures)} break a law"
 
-    def take(self) -> None:
+    def take(self, until: float) -> None:
         """Judge the next mutant, and tell of the law that it breaks."""
         parts = self._mutants.made(self.next)
         law, readable = judged(self._mutants, self.next, parts)
         if law:
             self.failures.append(self.next)
-            self._tell(law, self._mutants.shown(self.next, cut_down(self._mutants, self.next, parts, law)))
+            self._tell(law, self._mutants.shown(self.next, cut_down(self._mutants, self.next, parts, law, until)))
         self.read += readable
         self.next += 1
 
@@ -213,7 +214,9 @@ def judged(of: Mutants, number: int, parts: list[Any]) -> tuple[str, bool]:
         return of.judged(number, parts)
     except TooSlow:
         return f"it takes longer than {SLOW} seconds", False
-    except Exception as error:  # noqa: BLE001  any is a finding
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # noqa: BLE001  any is a finding, also a panic of a library in Rust
         last = traceback.extract_tb(error.__traceback__)[-1]
         return f"{type(error).__name__} in {Path(last.filename).name}:{last.name}: {error}", False
     finally:
@@ -221,13 +224,13 @@ def judged(of: Mutants, number: int, parts: list[Any]) -> tuple[str, bool]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def cut_down(of: Mutants, number: int, parts: list[Any], law: str) -> list[Any]:
-    """The mutant without the parts that it can do without and still break the same law."""
-    size, tries = 16, 0
+def cut_down(of: Mutants, number: int, parts: list[Any], law: str, until: float) -> list[Any]:
+    """The mutant without the parts that it can do without and still break the same law, as far as the time goes."""
+    size, tries, until = 16, 0, min(until, time.monotonic() + CUTTING)
     kind = law[:20]
     while size:
         at = 0
-        while at < len(parts) and tries < of.tries:
+        while at < len(parts) and tries < of.tries and time.monotonic() < until:
             fewer = parts[:at] + parts[at + size :]
             tries += 1
             if judged(of, number, fewer)[0].startswith(kind):

@@ -504,7 +504,16 @@ OBJECTS = [
 LIST = """\
 apiVersion: config.kubernetes.io/v1
 kind: ResourceList
-items: []
+items:
+- apiVersion: kubevirt.io/v1
+  kind: VirtualMachine
+  metadata:
+    name: web
+    annotations:
+      internal.config.kubernetes.io/path: <place>
+      config.kubernetes.io/path: <place>
+      config.kubernetes.io/origin: <place>
+  spec: {instancetype: {name: u1.smalll}, template: {spec: {domain: {devices: {}}}}}
 functionConfig:
   apiVersion: kubevirt-render.dev/v1alpha1
   kind: RenderVirtualMachines
@@ -563,9 +572,10 @@ COMMANDS: dict[str, Command] = {
     "test": Command(("test", ".")),
     "lsp": Command(("lsp",)),
     "init": Command(("init", "--stdout")),
-    "argocd generate": Command(("argocd", "generate"), fetches=True, folders=("chart", "app")),
+    "argocd generate": Command(("argocd", "generate"), folders=("chart", "app")),
     "argocd discover": Command(("argocd", "discover")),
     "argocd ignore-differences": Command(("argocd", "ignore-differences", ".")),
+    "check -": Command(("check", "-"), stdin="list.yaml"),
     "render -": Command(("render", "-"), stdin="list.yaml"),
     "the function": Command((), stdin="list.yaml"),
 }
@@ -653,9 +663,9 @@ def _commit(of: Commit, store: Path) -> None:
 
     subprocess.run(["git", "init", "-q", "--bare", "--template=", str(store)], check=True, capture_output=True)  # noqa: S607
     git("add", "-f", *[each.name for each in work.iterdir() if each not in (store, work / ".git")])
-    git("commit", "-q", "--no-verify", "-m", "a")
-    if of.missing:
-        digest = git("rev-parse", "HEAD:vm.yaml")
+    git("commit", "-q", "--no-verify", "--allow-empty", "-m", "a")
+    if of.missing and (blobs := git("ls-tree", "-r", "HEAD")):
+        digest = blobs.split()[2]
         (store / "objects" / digest[:2] / digest[2:]).unlink()
     head = f"[core]\n\trepositoryformatversion = 0\n\tbare = {str(of.bare).lower()}\n"
     (store / "config").write_text(head + of.lines)

@@ -47,6 +47,7 @@ CANARIES = (
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/dev", "/sys", "/etc/ssl", "/etc/localtime", "/etc/nsswitch.conf")
 OF_SYSTEM = (
     "/etc/ld.so",
+    "/etc/locale.alias",
     "/etc/gitconfig",
     "/etc/passwd",
     "/etc/group",
@@ -59,7 +60,7 @@ OF_PROCESS = re.compile(
     r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)"
 )
 LOADED = [str(Path(each.__file__).parents[1]) for each in (click, krm_fn)]
-PYTHON = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), str(ROOT), *LOADED)
+PYTHON = (sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), *filter(None, sys.path), *LOADED)
 OF_PYTHON = tuple({f"{os.path.realpath(path)}/" for path in PYTHON})
 SCRATCH, SCRATCH_FILE = (
     "kubevirt-render-",
@@ -227,6 +228,7 @@ class World:
             "PATH": str(self.tools),
             "HOME": str(self.home),
             "XDG_CACHE_HOME": str(self.home / "cache"),
+            "XDG_STATE_HOME": str(self.home / "state"),
         }
         words = [each.format(out=self.out, config=self.config) for each in command.words]
         folder = next((path for each in command.folders if (path := self.tree / each).is_dir()), self.tree)
@@ -305,7 +307,8 @@ class World:
         temporary = str(Path(os.path.realpath(tempfile.gettempdir()), SCRATCH))
         return (
             any(_is_below(path, str(each)) for each in (*own, *SYSTEM, *map(os.path.realpath, map(str, self.real.values()))))
-            or path.startswith((temporary, *OF_SYSTEM, *OF_PYTHON))
+            or path.startswith((temporary, *OF_SYSTEM))
+            or f"{path}/".startswith(OF_PYTHON)
             or bool(OF_PROCESS.match(path))
         )
 

@@ -46,3 +46,24 @@ def test_both_cases_are_told_of_a_claim_that_is_on_no_side() -> None:
 def test_a_claim_keeps_the_access_modes_that_it_has() -> None:
     (record,) = diff([with_claim(), claim("ReadWriteOnce")], [with_claim("3Gi"), claim("ReadWriteMany")])
     assert record["effect"] == ["restartRequired", "atNextStart"]
+
+
+def test_more_memory_of_a_vm_with_a_device_of_the_host_needs_a_restart() -> None:
+    permitted = {"pciHostDevices": [{"pciVendorSelector": "10DE:1EB8", "resourceName": "example.com/card"}]}
+    cluster: Object = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": "kubevirt"},
+        "spec": {"configuration": {"permittedHostDevices": permitted}},
+    }
+
+    def with_card(memory: str) -> Object:
+        found = vm()
+        domain = found["spec"]["template"]["spec"]["domain"]
+        domain["memory"]["guest"] = memory
+        domain["devices"]["gpus"] = [{"name": "card", "deviceName": "example.com/card"}]
+        return found
+
+    (record,) = diff([with_card("2Gi"), cluster], [with_card("3Gi"), cluster])
+    assert record["effect"] == ["restartRequired", "atNextStart"]
+    assert record["migratable"]["reason"] == "HostDeviceNotLiveMigratable"

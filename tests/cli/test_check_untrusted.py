@@ -231,3 +231,26 @@ def test_isolated_reads_no_config_of_an_application(folder):
     code, out, err = run("argocd", "generate", "--isolated", cwd=folder / "vms", ARGOCD_APP_PARAMETERS=parameters)
     said = "parameter config: the parameter config cannot be combined with --isolated; remove one of them"
     assert (code, out, err) == (2, "", f"kubevirt-render: error: {said}\n")
+
+
+# ---- names that no file can have
+
+
+def test_a_path_with_a_null_byte_names_no_policy(folder):
+    write(folder, **{".kubevirt-render": CONFIG % 'policies: ["a\\0"]'})
+    code, out, err = check(".", cwd=folder)
+    assert (code, out) == (2, "")
+    assert err.startswith("kubevirt-render: error: .kubevirt-render.yaml:4:")
+    assert r"spec.policies[0]: found 'a\x00'; expected an object with apiVersion, kind and metadata.name" in err
+
+
+def test_a_path_with_a_null_byte_is_no_place_of_an_object(folder):
+    named = CONFLICT.replace("metadata:\n", 'metadata:\n  annotations: {config.kubernetes.io/path: "a\\0"}\n', 1)
+    assert found("-", cwd=folder, stdin=f"{named}---\n{SIZE}") == (1, [RULE])
+
+
+def test_a_path_with_a_null_byte_is_no_input_of_a_case(folder):
+    (folder / "vms" / "expected.yaml").write_text('inputs: ["a\\0"]\nfindings: []\n')
+    code, out, _ = run("test", ".", cwd=folder)
+    assert (code, "internal error" in out) == (1, False)
+    assert "lies outside of the folder that is tested" in out

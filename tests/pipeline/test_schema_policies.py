@@ -209,6 +209,22 @@ def test_a_deep_object_is_no_crash():
     assert "policy-not-evaluated" in rules(results)
 
 
+def called(levels, call):
+    """What a call gives that many calls deep."""
+    return called(levels - 1, call) if levels else call()
+
+
+@pytest.mark.parametrize("keyword", ["items", "allOf", "not", "properties"])
+def test_a_deep_schema_is_no_crash_wherever_the_stack_ends(capfd, keyword):
+    schema = {"type": "object"}
+    for _ in range(150):
+        schema = {keyword: {"items": schema, "allOf": [schema], "not": schema, "properties": {"a": schema}}[keyword]}
+    for levels in range(24):
+        (result,) = called(levels, lambda: found(schema, on="written", mode="expand"))
+        assert "it refers to itself without end, or an object is too deep" in result["message"]
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     ("policies", "message"),
     [

@@ -88,6 +88,33 @@ def test_the_order_of_the_target_is_kept(here, kustomize):
     assert of_built(given_of(only(), built)).items == objects(plain)
 
 
+def test_annotations_that_are_no_map_are_built_as_kustomize_alone_does(here, kustomize):
+    held = VM.replace("  name: {}", "  name: {}\n  annotations: ${{ANNOTATIONS}}")
+    tree(here, {"kustomization.yaml": "resources: [vms.yaml]\n", "vms.yaml": held.format("web")})
+    found = of_built(given_of(only(), build(only(), Builder(kustomize, ("build",)))))
+    assert found.places == [("vms.yaml", 0)]
+    assert found.items == objects(subprocess.run([kustomize, "build", "."], capture_output=True, check=True).stdout)
+
+
+def test_objects_are_found_where_a_patch_removes_their_annotations(here, kustomize):
+    patch = "- {op: add, path: /metadata/annotations, value: {a: b}}"
+    named = f'resources: [vms.yaml]\nnamePrefix: x-\npatches: [{{target: {{kind: VirtualMachine}}, patch: "{patch}"}}]\n'
+    tree(here, {"kustomization.yaml": named, "vms.yaml": VM.format("web") + "---\n" + VM.format("shop")})
+    found = of_built(given_of(only(), build(only(), Builder(kustomize, ("build",)))))
+    assert sorted((obj["metadata"]["name"], file) for obj, (file, _) in zip(found.items, found.places, strict=True)) == [
+        ("x-shop", "vms.yaml"),
+        ("x-web", "vms.yaml"),
+    ]
+
+
+def test_what_kubectl_says_is_what_kustomize_says(here, kubectl):
+    tree(here, {"kustomization.yaml": "resources: [absent.yaml]\n"})
+    assert build(only(), Builder(kubectl, ("kustomize",))).detail == "absent.yaml: no such file or directory"
+    tree(here, {"kustomization.yaml": "resources: [vm.yaml]\npatches: [{patch: 'a'}]\n", "vm.yaml": VM.format("web")})
+    said = build(only(), Builder(kubectl, ("kustomize",))).detail
+    assert said.startswith("trouble configuring builtin PatchTransformer with config: ...: unable to parse SM or JSON patch")
+
+
 def test_nothing_is_left_and_no_file_is_changed(here, kustomize, monkeypatch, tmp_path_factory):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("scratch")))
     listed = f"{FILES['overlay/kustomization.yaml']}transformers: [render.yaml]\n"

@@ -24,6 +24,7 @@ from krm_fn.repositories.judging import Subject, UnitResult
 from krm_fn.repositories.keys import Keys
 from krm_fn.repositories.loading import Loaded, Options, Unit
 from krm_fn.repositories.sharing import Offer, Reach, Taken
+from krm_fn.sources.reading import Given, Texts
 
 KEY = b"k" * 32
 REF = Ref(api_version="v1", kind="Secret", name="s", namespace="n")
@@ -390,6 +391,11 @@ def test_a_key_changes_with_the_settings(repository, settings):
 )
 def test_a_key_changes_with_the_options(repository, options):
     assert not set(made(Options(**options))) & set(made())
+
+
+def test_texts_have_no_key(repository):
+    texts = Texts(given=(Given(data=b"a: 1"),))
+    assert Keys(Options()).of(Unit(settings=TargetSettings(config=Config()), texts=texts)) is None
 
 
 def test_a_key_changes_with_the_program_that_builds(repository, tmp_path):

@@ -1,4 +1,4 @@
-"""The fuzzer gives the same mutants again, goes on where it was, and finds what a reader does wrong."""
+"""The fuzzer gives the same mutants again, goes on where it was, and finds what a reader or a command does wrong."""
 
 from __future__ import annotations
 
@@ -35,33 +35,49 @@ def test_a_run_goes_on_where_the_last_one_was(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "lists" / "state.json").read_text())["next"] == 40
 
 
-# A module, what stands in it, and a mistake in its place.
+# What is changed at random, a module, what stands in it, and a mistake in its place.
 PLANTED = {
+    "a link may lead anywhere": (
+        "trees",
+        "krm_fn/sources/files.py",
+        "    return any(os.path.commonpath((folder, real)) == folder for folder in folders)\n",
+        "    return True\n",
+    ),
+    "kustomize gets all variables": (
+        "trees",
+        "krm_fn/repositories/guard.py",
+        "    return {name: os.environ[name] for name in (*KEPT, *(FETCHING if network else ())) if name in os.environ}\n",
+        "    return dict(os.environ)\n",
+    ),
     "the line reader takes a value with a comment for text": (
+        "lists",
         "krm_fn/yamlio/plain/lines.py",
         '    if not starts or ": " in text or " #" in text or text[-1] == ":":',
         '    if not starts or ": " in text or text[-1] == ":":',
     ),
     "the line reader takes a key twice": (
+        "lists",
         "krm_fn/yamlio/plain/lines.py",
         "        elif key in into:\n            raise NotPlain\n",
         "",
     ),
     "a change ends a line too early": (
+        "lists",
         "krm_fn/yamlio/plain/changes.py",
         "            at = end\n        return tuple(found)",
         "            at = end - 1\n        return tuple(found)",
     ),
 }
+WITHIN = {"lists": 1500, "trees": 30}
 
 
 @pytest.mark.parametrize("mistake", sorted(PLANTED))
-def test_a_mistake_in_one_reader_is_found(tmp_path: Path, mistake: str) -> None:
-    file, right, wrong = PLANTED[mistake]
+def test_a_mistake_is_found(tmp_path: Path, mistake: str) -> None:
+    what, file, right, wrong = PLANTED[mistake]
     shutil.copytree(ROOT / "krm_fn", tmp_path / "krm_fn", ignore=shutil.ignore_patterns("__pycache__"))
     text = (tmp_path / file).read_text()
     assert text.count(right) == 1
     (tmp_path / file).write_text(text.replace(right, wrong))
-    done = fuzz("lists", "--count", "1500", "--most", "1", package=tmp_path)
+    done = fuzz(what, "--count", str(WITHIN[what]), "--most", "1", package=tmp_path)
     assert done.returncode == 1, done.stdout
     assert "\nmutant " in f"\n{done.stdout}"

@@ -114,7 +114,7 @@ def rendered(case: Case, run: Run) -> tuple[Sources, Outcome]:
 
 def _flags(case: Case, run: Run) -> Mapping[str, Any]:
     """The flags for a case, whose own config must not have code loaded."""
-    return {**run.flags, options.UNTRUSTED: bool(case.config)}
+    return {**run.flags, "exclude": (), "helm": False, "target": None, "cluster": None, options.UNTRUSTED: bool(case.config)}
 
 
 def _input(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:

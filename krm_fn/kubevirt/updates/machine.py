@@ -27,7 +27,8 @@ class World(Value):
     """One side of a change: the objects of a cluster, its settings and its release.
 
     `update_methods` are those of the workload updater. `presets` are those that instances in the VM's namespace see. `claims`
-    tells which claims several nodes can use.
+    tells which claims several nodes can use. `known`: the settings are given; else they are KubeVirt's defaults, and the real
+    ones may differ.
     """
 
     bundle: Bundle
@@ -37,6 +38,7 @@ class World(Value):
     presets: Group
     claims: Claims
     update_methods: tuple[str, ...] = ()
+    known: bool = True
 
     def gate(self, name: str) -> bool:
         return enabled(self.cluster, name, self.release)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of, previous_names
+from krm_fn.base.objects import group_of, kind_of, name_of, previous_names
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
@@ -192,6 +192,12 @@ class AvailableObjects:
 def available_objects(bundle: Bundle) -> AvailableObjects:
     """The objects that the bundle makes available; all callers share one value."""
     return shared(bundle, AvailableObjects)
+
+
+def made_by(obj: Object) -> list[tuple[str, str, str]]:
+    """Kind, namespace and name of each object that an object of another program creates."""
+    makers = [each for each in MAKERS if (each.kind, each.group) == (kind_of(obj), group_of(obj))]
+    return [(each.makes, _place(each, obj), _first_text(obj, each.names)) for each in makers]
 
 
 def _place(maker: Maker, obj: Object) -> str:

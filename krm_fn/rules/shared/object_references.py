@@ -163,6 +163,23 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
     return found
 
 
+def referred(bundle: Bundle) -> frozenset[tuple[str, str, str]]:
+    """Kind, namespace and name of each object that something of KubeVirt refers to."""
+    return shared(bundle, _referred)
+
+
+def _referred(bundle: Bundle) -> frozenset[tuple[str, str, str]]:
+    found = set()
+    for (group, kind), rows in OWNERS.items():
+        entries = bundle.of_kind(kind, group)
+        tree = tree_of(rows) if entries else {}
+        for entry in entries:
+            namespace = effective_namespace(entry.obj)
+            places = places_of(entry.obj, tree)
+            found |= {named[:3] for path, row, around in places if (named := wanted(row, around, path[-1], namespace))}
+    return frozenset(found)
+
+
 def _add(owner: Entry, tree: Tree, there: AvailableObjects, found: dict[Wanted, list[Reference]]) -> None:
     """Add the missing objects that an owner refers to."""
     namespace = effective_namespace(owner.obj)

@@ -1,0 +1,137 @@
+"""This program as a step of a kustomization: what it renders is what reaches the cluster, and what is judged."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checking import run
+from committing import commit, git
+from trees import tree
+
+import krm_fn
+from krm_fn import yamlio
+
+pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web, namespace: vms}
+spec:
+  runStrategy: Always
+  instancetype: {name: house, kind: VirtualMachineInstancetype}
+  template:
+    spec:
+      domain: {devices: {interfaces: [{name: default, masquerade: {}}]}}
+      networks: [{name: default, pod: {}}]
+"""
+SIZE = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineInstancetype
+metadata:
+  name: house
+  namespace: vms
+  annotations: {config.kubernetes.io/local-config: "true"}
+spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
+"""
+STEP = """\
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+metadata:
+  name: render
+  annotations: {config.kubernetes.io/function: "exec: {path: kubevirt-render}"}
+"""
+PLAIN = {"kustomization.yaml": "resources: [vm.yaml, size.yaml]\n", "vm.yaml": VM, "size.yaml": SIZE}
+INLINE = "\n".join(f"    {line}" for line in STEP.splitlines())
+FORMS = {
+    "file": {"kustomization.yaml": PLAIN["kustomization.yaml"] + "transformers: [render.yaml]\n", "render.yaml": STEP},
+    "inline": {"kustomization.yaml": PLAIN["kustomization.yaml"] + f"transformers:\n  - |\n{INLINE}\n"},
+    "folder": {
+        "kustomization.yaml": PLAIN["kustomization.yaml"] + "transformers: [steps]\n",
+        "steps/kustomization.yaml": "resources: [render.yaml]\n",
+        "steps/render.yaml": STEP,
+    },
+    "component": {
+        "kustomization.yaml": PLAIN["kustomization.yaml"] + "components: [rendered]\n",
+        "rendered/kustomization.yaml": "kind: Component\ntransformers: [render.yaml]\n",
+        "rendered/render.yaml": STEP,
+    },
+    "base": {
+        "kustomization.yaml": "resources: [base]\n",
+        **{f"base/{file}": text for file, text in PLAIN.items()},
+        "base/kustomization.yaml": PLAIN["kustomization.yaml"] + "transformers: [render.yaml]\n",
+        "base/render.yaml": STEP,
+    },
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kustomize: Path) -> Path:
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    git(tmp_path, "init", "-q", "-b", "main")
+    return tmp_path
+
+
+def diff(here: Path) -> list[dict[str, object]]:
+    code, out, err = run("diff", "--base", "HEAD", ".", "-o", "json", cwd=here)
+    assert code in (0, 1), err
+    found: list[dict[str, object]] = json.loads(out)["vms"]
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_edit_of_an_instancetype_changes_the_rendered_vm(here: Path, form: str) -> None:
+    commit(here, {**PLAIN, **FORMS[form]})
+    size = here / ("base/size.yaml" if form == "base" else "size.yaml")
+    size.write_text(SIZE.replace("guest: 2}", "guest: 4}"))
+    (record,) = diff(here)
+    assert record["guest"] == {"vcpus": {"old": 2, "new": 4}}
+    assert "keeps" not in record
+
+
+def test_diff_says_what_it_says_of_what_kustomize_prints(here: Path, kustomize: Path) -> None:
+    commit(here, {**PLAIN, **FORMS["file"]})
+    base = printed(here, kustomize)
+    (here / "size.yaml").write_text(SIZE.replace("guest: 2}", "guest: 4}"))
+    (expected,) = krm_fn.diff({"items": base}, {"items": printed(here, kustomize)})["vms"]
+    (record,) = diff(here)
+    assert {key: value for key, value in record.items() if key != "target"} == expected
+
+
+def printed(here: Path, kustomize: Path) -> list[object]:
+    words = [str(kustomize), "build", "--enable-alpha-plugins", "--enable-exec", "."]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # kustomize starts this program
+    ran = subprocess.run(words, cwd=here, capture_output=True, check=True, env={**os.environ, "PATH": path})
+    return list(yamlio.read_stream(ran.stdout).items)
+
+
+def test_adding_the_step_is_a_change_like_any_other(here: Path) -> None:
+    commit(here, PLAIN)
+    tree(here, FORMS["file"])
+    (record,) = diff(here)
+    assert record["change"] == "changed"
+    tree(here, PLAIN)
+    assert diff(here) == []
+
+
+def test_what_a_step_refuses_is_found_and_not_compared(here: Path) -> None:
+    commit(here, {**PLAIN, **FORMS["file"]})
+    (here / "render.yaml").write_text(STEP + 'spec: {severity: {unresolved-instancetype: error}, kubevirtVersion: "1.9"}\n')
+    (here / "vm.yaml").write_text(VM.replace("name: house", "name: absent"))
+    code, out, _ = run("check", ".", "--no-cache", cwd=here)
+    assert (code, "unresolved-instancetype" in out) == (1, True)
+    code, out, err = run("diff", "--base", "HEAD", ".", cwd=here)
+    assert (code, "unresolved-instancetype" in err, "removed" in out) == (1, True, False)
+
+
+def test_a_step_resolves_names_that_kustomize_has_prefixed_since(here: Path) -> None:
+    base = {f"base/{file}": text for file, text in PLAIN.items()}
+    step = {"kustomization.yaml": "resources: [base]\nnamePrefix: dev-\ntransformers: [render.yaml]\n", "render.yaml": STEP}
+    commit(here, {**base, **step})
+    assert run("check", ".", "--no-cache", cwd=here)[:2] == (0, "")
+    (here / "base/size.yaml").write_text(SIZE.replace("guest: 2}", "guest: 4}"))
+    (record,) = diff(here)
+    assert (record["name"], record["guest"]) == ("dev-web", {"vcpus": {"old": 2, "new": 4}})
