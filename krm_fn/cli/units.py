@@ -173,9 +173,9 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
 
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
-    watch = partial(bar.watch, failed=_is_unbuilt)
+    judged = partial(judge_all, watch=partial(bar.watch, failed=_is_unbuilt), reading=bar.watch)
     with executors.workers(request.flags) as workers:
-        done = judge_all(units, how, jobs=request.flags["jobs"], watch=watch, cache=_cache(request), workers=workers)
+        done = judged(units, how, jobs=request.flags["jobs"], cache=_cache(request), workers=workers)
         if request.flags["verbose"] and workers and workers.missed:
             options.note(f"what workers did not check was checked on this machine: {workers.missed} times")
     return done
