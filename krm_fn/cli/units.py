@@ -116,6 +116,7 @@ def named(request: Request, paths: tuple[str, ...], kustomizations: tuple[str, .
         follow=asked.follow,
         unbuilt=False,
     )
+    texts = texts.but(separate=not request.whole)  # what is rendered together is applied together
     found = reading.configuring(texts)
     config = options.settings(found, asked.config_file, flags, near=near, verbose=flags["verbose"])
     file = options.config_file_of(found, asked.config_file, flags, near)
