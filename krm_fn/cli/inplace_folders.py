@@ -70,7 +70,8 @@ def render_in_place(request: Request, how: Options, bar: Progress, *, force: boo
     if not force:
         refuse_patched(changed_objects(each for each, _ in done), (*request.paths,), follow=how.follow)
     with bar.at("Writing"):
-        inplace.note_written(inplace.write_all([(each.found, each.outcome) for each, _ in done], bar.watch))
+        written = inplace.write_all([(each.found, each.outcome) for each, _ in done], bar.watch)
+    inplace.note_written(written)
     return max((results.exit_code(findings, fail_on) for findings, fail_on in told), default=0)
 
 
@@ -81,19 +82,19 @@ def _findings(each: Rendered, unit: Unit) -> list[Finding]:
 
 
 def _all(units: Sequence[Unit], how: Options, bar: Progress) -> list[tuple[Rendered, Unit]]:
-    read = [(unit, found) for unit in units if (found := _read(unit, how))]
+    read = [(unit, found) for unit in units if (found := _read(unit, how, bar))]
     offers = ((unit.settings.cluster, sharing.offers(found.items, "", found.places)) for unit, found in read)
     offered = sharing.offered_by_cluster(offers)
     with bar.at("Rendering"):
         return [(Rendered(found, _outcome(unit, found, offered, how)), unit) for unit, found in read]
 
 
-def _read(unit: Unit, how: Options) -> Sources | None:
+def _read(unit: Unit, how: Options, bar: Progress) -> Sources | None:
     texts = loading.texts_of(unit, how)
     if isinstance(texts, Problem):
         return None
     try:
-        return reading.parsed(texts, repair=left_alone(options.note, texts.named))
+        return reading.parsed(texts, repair=left_alone(options.note, texts.named), watch=bar.watch)
     except reading.NothingFoundError:
         return None
 

@@ -84,7 +84,7 @@ class Progress:
 
     def new_bar(self, terminal: TextIO) -> Any:
         columns = os.get_terminal_size(terminal.fileno()).columns or 2 * WIDEST
-        counted = self.failed is not None and columns > WIDEST + COUNTS
+        counted = self.length and self.failed is not None and columns > WIDEST + COUNTS
         return click.progressbar(
             None if self.length else repeat(None),
             length=self.length or None,

@@ -120,6 +120,7 @@ def named(request: Request, paths: tuple[str, ...], kustomizations: tuple[str, .
         follow=asked.follow,
         unbuilt=False,
     )
+    texts = texts.but(separate=not request.whole)  # what is rendered together is applied together
     found = reading.configuring(texts)
     config = options.settings(found, asked.config_file, flags, near=near, verbose=flags["verbose"])
     file = options.config_file_of(found, asked.config_file, flags, near)
@@ -177,10 +178,10 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
 
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
-    watch = partial(bar.watch, failed=_is_unbuilt)
+    judged = partial(judge_all, watch=partial(bar.watch, failed=_is_unbuilt), reading=bar.watch)
     with executors.workers(request.flags) as workers:
         cache, jobs = _cache(request), request.flags["jobs"]
-        done = judge_all(units, how, jobs=jobs, watch=watch, others=others, cache=cache, workers=workers)
+        done = judged(units, how, jobs=jobs, others=others, cache=cache, workers=workers)
         if request.flags["verbose"] and workers and workers.missed:
             options.note(f"what workers did not check was checked on this machine: {workers.missed} times")
     return done

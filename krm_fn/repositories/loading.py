@@ -18,7 +18,7 @@ from krm_fn.repositories import building, charts, sharing, wants, written
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading
-from krm_fn.sources.reading import NothingFoundError, Sources, Texts
+from krm_fn.sources.reading import NothingFoundError, Sources, Texts, unwatched
 from krm_fn.sources.salvage import repairing
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.material import Material
     from krm_fn.repositories.sharing import Offer, Reach
     from krm_fn.repositories.types import Target
+    from krm_fn.sources.reading import Watch
     from krm_fn.sources.salvage import Lost
 
 FAST = 1  # level of compression
@@ -165,7 +166,7 @@ def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | 
     return found.but(counts=written.counts(target, found)) if isinstance(found, Problem) else found
 
 
-def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
+def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Parsed:
     """The objects of the texts of a unit. Raises: InputError for what is built and can't be read."""
     lost: list[Lost] = []
     if isinstance(texts, Problem):
@@ -179,16 +180,17 @@ def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
         found = reading.of_built(texts.given[0])
     else:
         try:
-            found = reading.parsed(texts, note=notes.append, repair=repairing(lost, texts.named), reports=True)
+            repair = repairing(lost, texts.named)
+            found = reading.parsed(texts, note=notes.append, repair=repair, reports=True, watch=watch)
         except NothingFoundError:
             found = Sources(sources=())
     names = texts.given[0].names if texts.steps else ()
     return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes), steps=texts.steps, names=names)
 
 
-def read(unit: Unit, options: Options) -> Parsed:
+def read(unit: Unit, options: Options, watch: Watch = unwatched) -> Parsed:
     """The objects of a unit. Raises: InputError."""
-    return parsed(unit, texts_of(unit, options))
+    return parsed(unit, texts_of(unit, options), watch)
 
 
 def load(unit: Unit, options: Options, *, reach: bool = False) -> Loaded:

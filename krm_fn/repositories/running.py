@@ -48,7 +48,7 @@ def run(
     `title` says what is done, for those who watch. `others` are units that only offer what they have.
     Raises: what the work raises for the first unit; InputError for a unit whose process dies.
     """
-    return list(_Run(units, options, work, jobs, others).all(watch, title))
+    return list(_Run(units, options, work, jobs, others).all(watch, title, watch))
 
 
 def judge_all(
@@ -57,18 +57,19 @@ def judge_all(
     *,
     jobs: int,
     watch: Watch,
+    reading: Watch,
     others: Sequence[Unit] = (),
     cache: Cache | None = None,
     workers: Workers | None = None,
 ) -> list[UnitResult]:
     """What `judge` gives for each unit, in order; what the cache has is not done again, and it gets the rest.
 
-    `others` are units that only offer what they have. `workers` are other machines that load and judge, None for none.
-    Raises: as `run`.
+    `others` are units that only offer what they have. `reading` watches the files of an only unit. `workers` are other machines
+    that load and judge, None for none. Raises: as `run`.
     """
     with closing(cache) if cache else nullcontext():
         run_of_all = _Judged(units, options, jobs, others, (cache, workers))
-        found = list(run_of_all.all(watch, "Judging"))
+        found = list(run_of_all.all(watch, "Judging", reading))
     used = used_by_others([*units, *others], [*found, *run_of_all.beside])
     return [without_used(result, used[unit.settings.cluster]) for unit, result in zip(units, found, strict=True)]
 
@@ -81,11 +82,11 @@ class _Run:
         self.beside: list[Loaded] = []  # the others, once they are loaded
         self._options, self._work, self._jobs = options.but(runs=sharing.runs(units)), work, jobs
 
-    def all(self, watch: Watch, title: str) -> Iterator[Any]:
-        """What comes of each unit, in order."""
+    def all(self, watch: Watch, title: str, reading: Watch) -> Iterator[Any]:
+        """What comes of each unit, in order. `reading` watches the files of an only one."""
         count, every = len(self._units), [*self._units, *self._others]
         if len(every) == 1:  # nobody offers it anything
-            yield from watch(title, self.alone(every[0]), count)
+            yield from watch(title, self.alone(every[0], reading), 0)
             return
         loaded = list(watch("Loading", self.loaded(every), len(every)))
         self.beside = loaded[count:]
@@ -93,9 +94,9 @@ class _Run:
         offered = sharing.offered_by_cluster(zip(clusters, (each.offers for each in loaded), strict=True))
         yield from watch(title, self.worked(loaded, offered), count)
 
-    def alone(self, unit: Unit) -> Iterator[Any]:
+    def alone(self, unit: Unit, reading: Watch) -> Iterator[Any]:
         """What comes of the only unit."""
-        yield self._work(unit, loading.read(unit, self._options), NOTHING, self._options)
+        yield self._work(unit, loading.read(unit, self._options, reading), NOTHING, self._options)
 
     def loaded(self, every: Sequence[Unit]) -> Iterator[Loaded]:
         """Each unit, loaded."""
@@ -129,11 +130,11 @@ class _Judged(_Run):
         self._keys = Keys(self._options) if cache and cache.is_on else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in (*units, *others)]
 
-    def alone(self, unit: Unit) -> Iterator[UnitResult]:
+    def alone(self, unit: Unit, reading: Watch) -> Iterator[UnitResult]:
         second = keys.second(key, NOTHING) if (key := self._key[0]) else b""
         result = self._result(second)
         if result is None:
-            result = next(super().alone(unit))
+            result = next(super().alone(unit, reading))
             self._keep(0, second, result)
         yield self._shown(result)
 

@@ -145,7 +145,7 @@ def elsewhere(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 CALLS = [
     (["render", ".", "--fail-on", "never"], ("Reading", "Rendering", "Writing")),
     (["render", ".", "--fail-on", "never", "-o", "json"], ("Reading", "Rendering")),
-    (["check", "."], ("Reading", "Checking")),
+    (["check", "."], ("Reading", "Judging")),
     (["migrate", "."], ("Reading", "Migrating", "Writing")),
 ]
 
