@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.kubevirt.api_versions import HOMES
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, joined
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
     Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 
 GROUP = "kubevirt.io"
-# What a text has in which an object of KubeVirt stands, or something that VMs use of other targets.
-GROUPS, NETWORK = GROUP.encode(), b"NetworkAttachmentDefinition"
-OF_NETWORK = re.compile(rb"""kind["']?\s*:\s*["']?""" + NETWORK)
+# What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.
+GROUPS = GROUP.encode()
+OF_KIND = re.compile(rb"""kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)""" % "|".join(HOMES).encode())
 # What hides it: an escape of a letter, of a dot or of what escapes; a line that ends inside of it; base64; and UTF-16.
 ESCAPED = re.compile(rb"\\(?:x|u00|U000000)(?:2[eEfF]|[46][1-9a-fA-F]|[57][0-9aA]|5[cC])")
 BROKEN = re.compile(
@@ -81,7 +82,7 @@ def _mentions(file: str) -> bool:
 
 def mentions(text: bytes) -> bool:
     """True where a text may have an object that counts."""
-    if GROUPS in text or (NETWORK in text and OF_NETWORK.search(text)) or WIDE.search(text):
+    if GROUPS in text or OF_KIND.search(text) or WIDE.search(text):
         return True
     return bool((b"\\" in text and (ESCAPED.search(text) or BROKEN.search(text))) or (b"!" in text and TAGGED.search(text)))
 
