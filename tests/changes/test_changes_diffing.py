@@ -45,6 +45,7 @@ def test_more_sockets_reach_a_running_vm_and_need_a_migration_that_nobody_starts
         "atRestart": ["/spec/domain/cpu/maxSockets"],
         "migration": {"because": ["HotVCPUChange"], "by": "nobody"},
         "power": "running",
+        "unknown": {"workloadUpdateStrategy": True},
     }
 
 
