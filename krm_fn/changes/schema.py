@@ -44,6 +44,10 @@ def schema() -> Schema:
                 "policies": _list(
                     _unevaluated(), "the policies that are new or changed, or of the config, and can't be evaluated"
                 ),
+                "uncompared": _list(
+                    _object({"target": TEXT, "because": _list(TEXT)}, required=("target", "because")),
+                    "the targets that can't be built or read on one side, and why",
+                ),
                 "summary": _summary(),
                 "assumptions": _assumptions(),
                 "steps": steps(_summary()),
@@ -88,6 +92,7 @@ def _summary() -> Schema:
             "changed": {**COUNT, "description": "those of them that change"},
             "levels": {"type": "object", "propertyNames": {"enum": list(WORDS)}, "additionalProperties": COUNT},
             "keeps": {**COUNT, "description": "the VMs that keep an instancetype or a preference as it was"},
+            "uncompared": {**COUNT, "description": "the targets whose VMs are not compared, and not counted; absent for none"},
         },
         required=("total", "changed", "levels", "keeps"),
     )

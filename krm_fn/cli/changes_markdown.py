@@ -15,7 +15,18 @@ from krm_fn.base.console import NAME
 from krm_fn.changes.owners import VM
 from krm_fn.cli.changes_groups import AS_BEFORE, KEPT, WITHOUT_EFFECT, counted, grouped, places, reach_line, reaches, word_of
 from krm_fn.cli.changes_sizes import quota_lines
-from krm_fn.cli.changes_text import about, figures, gist, named, policy_lines, rename_lines, step_lines, what, who
+from krm_fn.cli.changes_text import (
+    about,
+    figures,
+    gist,
+    named,
+    policy_lines,
+    rename_lines,
+    step_lines,
+    uncompared_lines,
+    what,
+    who,
+)
 from krm_fn.cli.formats.markdown import LONGEST, prose
 from krm_fn.cli.pens import MARKDOWN
 
@@ -89,6 +100,7 @@ def markdown_of(answer: Object, *, together: bool = True) -> str:
     groups = grouped(answer["vms"], partial(about, pen=MARKDOWN), together=together)
     lines = [MARK, f"### {NAME}: {figures(answer, new)}"]
     lines += _listed([f"- {reach_line(each, MARKDOWN)}" for each in reaches(answer["vms"])], SHARED)
+    lines += _listed([f"- {line}" for line in uncompared_lines(answer, MARKDOWN)], USED)
     lines += _table(groups, new)
     lines += _listed(list(map(_item, rename_lines(answer, MARKDOWN))), USED)
     lines += _listed([f"- {prose(line)}" for line in quota_lines(answer)], USED)

@@ -13,7 +13,9 @@ from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.value import Value
 from krm_fn.changes.patches import patches
 from krm_fn.cli import options
+from krm_fn.cli.changes_text import uncompared_lines
 from krm_fn.cli.patch import entry
+from krm_fn.cli.pens import TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +32,11 @@ class Patched(Value):
     left_out: tuple[str, ...]
 
 
-def of(sides: Iterable[tuple[str, Side, Side]]) -> Patched:
-    """The patches of several targets, each with its name and both sides: a document each, with the target in a comment."""
+def of(sides: Iterable[tuple[str, Side, Side]], answer: Object) -> Patched:
+    """The patches of several targets, each with its name and both sides: a document each, with the target in a comment.
+
+    Comments at the top have the targets that are not compared.
+    """
     documents: list[str] = []
     left_out: list[str] = []
     for target, base, head in sides:
@@ -41,7 +46,8 @@ def of(sides: Iterable[tuple[str, Side, Side]]) -> Patched:
         if entries:
             comment = f"# {one_line(printable(target))}\n" if target else ""
             documents.append(comment + yamlio.dump(entries))
-    return Patched(text="---\n".join(documents) or "[]\n", left_out=tuple(left_out))
+    told = "".join(f"# {line}\n" for line in uncompared_lines(answer, TEXT))
+    return Patched(text=told + ("---\n".join(documents) or "[]\n"), left_out=tuple(left_out))
 
 
 def _left_out(patch: Patch, target: str) -> str:

@@ -58,7 +58,7 @@ def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
     used = "\n".join(map(TEXT.prose, quota_lines(answer)))
     moved = "\n".join(rename_lines(answer, TEXT))
     steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
-    silent = "\n".join(policy_lines(answer, TEXT))
+    silent = "\n".join((*policy_lines(answer, TEXT), *uncompared_lines(answer, TEXT)))
     return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, silent, figures(answer, new), *steps])) + "\n"
 
 
@@ -69,7 +69,9 @@ def figures(part: Object, new: bool = False) -> str:
     noun = "object" if "others" in part["summary"] else "VM"
     line = f"{f'{changed:,}' if changed else 'none'} of {counted(total, noun)} {verb}"
     line += f": {counts(part['vms'])}" if changed and not new else ""
-    return f"{line}; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else line
+    line += f"; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else ""
+    left = part["summary"].get("uncompared", 0)
+    return f"{line}; {counted(left, 'target')} {'is' if left == 1 else 'are'} not compared" if left else line
 
 
 def _coloured(head: str, group: Group, color: bool) -> str:
@@ -208,6 +210,13 @@ def policy_lines(answer: Object, pen: Pen) -> Iterator[str]:
     for each in answer.get("policies", ()):
         where = f" in {pen.name(each['target'])}" if "target" in each else ""
         yield f"{each['severity']}{where}: {pen.prose(each['message'])} ({each['rule']})"
+
+
+def uncompared_lines(answer: Object, pen: Pen) -> Iterator[str]:
+    """The lines about the targets that are not compared."""
+    for each in answer.get("uncompared", ()):
+        because = f": {pen.prose('; '.join(each['because']))}" if each["because"] else ""
+        yield f"not compared: {pen.name(each['target'])}{because}"
 
 
 def rename_lines(answer: Object, pen: Pen) -> Iterator[str]:

@@ -204,7 +204,7 @@ def _print(compared: Compared, output: str, write: Mapping[str, Callable[[Object
     if output in write:
         write_out(write[output](compared.answer).encode())
         return True
-    patched = changes_patch.of(compared.sides)
+    patched = changes_patch.of(compared.sides, compared.answer)
     changes_patch.report(patched, compared.answer)
     write_out(patched.text.encode())
     return not patched.left_out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
@@ -10,6 +11,7 @@ from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import build_flags, options
 from krm_fn.cli.units import Request
 from krm_fn.config import merged
+from krm_fn.findings.results import described, place
 from krm_fn.repositories.bundles import UnitObjects, objects_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
@@ -17,7 +19,7 @@ from krm_fn.repositories.workspace import Workspace, as_it_is
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -57,7 +59,11 @@ class Compared(Value):
     answer: Object
     sides: Sequence[Sides]
     findings: tuple[Finding, ...] = ()
-    is_whole: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all units are compared."""
+        return "uncompared" not in self.answer
 
 
 def compared(sides: Sequence[Sides], assumptions: Assumptions) -> Compared:
@@ -163,12 +169,24 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     """
     both = list(pairs(base, head))
     unread = {(old, new): (*base.unread(old, head, new), *head.unread(new, base, old)) for old, new in both}
-    about = [each for (old, new), found in unread.items() if base.counts(old) or head.counts(new) for each in found]
     sides = [each for old, new in both if not unread[old, new] for each in _sides(base, head, old, new, to)]
-    findings = tuple(dict.fromkeys(finding for each in about for finding in each.findings))
+    about: dict[str, dict[Finding, None]] = {}
+    for (old, new), found in unread.items():
+        if found and (base.counts(old) or head.counts(new)):
+            about.setdefault(new[0], {}).update(dict.fromkeys(finding for each in found for finding in each.findings))
     if not about and not any(each.items for side in (base, head) for each in side.objects.values()):
         raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
-    return compared(sides, assumptions).but(findings=findings, is_whole=not about)
+    done = compared(sides, assumptions)
+    findings = tuple(dict.fromkeys(chain.from_iterable(about.values())))
+    return done.but(answer=_with_uncompared(done.answer, about), findings=findings)
+
+
+def _with_uncompared(answer: Object, about: Mapping[str, Iterable[Finding]]) -> Object:
+    """The answer with the targets that are not compared, if there are some."""
+    if not about:
+        return answer
+    told = [{"target": target, "because": [described(each, place(each)) for each in found]} for target, found in about.items()]
+    return {**answer, "uncompared": told, "summary": {**answer["summary"], "uncompared": len(told)}}
 
 
 def _sides(base: TreeUnits, head: TreeUnits, old: Key, new: Key, to: ClusterAfter) -> Iterator[Sides]:

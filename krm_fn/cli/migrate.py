@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from krm_fn import config
 from krm_fn import migrate as migration
-from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import ref_of
 from krm_fn.cli import build_flags, diffs, inplace, inplace_folders, options, outputs, progress
 from krm_fn.cli.color import is_colored
-from krm_fn.cli.file_flags import flag_of
 from krm_fn.cli.folder_options import exclude_option
 from krm_fn.cli.quiet import quiet_option
-from krm_fn.config.keys import NAMES
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.kubevirt.configuration import release_of
-from krm_fn.kubevirt.settings import Config
+from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories.bases import own_files
+from krm_fn.repositories.using import Uses
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.places import Places
@@ -41,6 +38,9 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.sources.reading import Sources
 
+# The keys of the config that count here.
+KEYS = ("kubevirtVersion", "failOn", "severity")
+
 
 @click.command()
 @options.source_options
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 )
 @click.option("--diff", is_flag=True, help="Write nothing. Print the changes as a unified diff.")
 @exclude_option
-@click.option("--kubevirt-version", **options.VERSION, help=options.help_of(NAMES["kubevirtVersion"]))
-@click.option("--fail-on", type=options.Words(NAMES["failOn"].words), help=options.help_of(NAMES["failOn"]))
+@partial(options.keys_options, KEYS)
 def migrate(
     paths: tuple[str, ...],
     kustomizations: tuple[str, ...],
@@ -60,8 +59,6 @@ def migrate(
     in_place: bool,
     check: bool,
     diff: bool,
-    kubevirt_version: str | None,
-    fail_on: str | None,
     **flags: Any,
 ) -> int:
     """Rewrite old manifests for a KubeVirt release.
@@ -78,14 +75,13 @@ def migrate(
     if in_place or check or diff:
         inplace.need_files(paths, kustomizations, flag="--in-place" if in_place else "--check" if check else "--diff")
     bar = progress.shown(quiet=flags["verbose"])
-    found = _read(paths, kustomizations, flags, bar)
-    given = {"kubevirtVersion": kubevirt_version, "failOn": fail_on}
-    settings = config.with_texts(Config(), given, place=flag_of)
+    with bar.at("Searching"):
+        workspace = Workspace(_asked(paths, flags))
+    found = _read(workspace, kustomizations, flags, bar)
     with bar.at("Migrating"):
-        outcome = _migrated(found, settings)
+        outcome, code = _migrated(found, workspace)
     report(Places(found).located(outcome.findings), sys.stderr)
     _note_patched(found, outcome, paths, follow=flags["follow_links"])
-    code = results.exit_code(outcome.findings, settings.fail_on)
     if in_place:
         inplace.write_back(found, outcome, bar)
     elif check or diff:
@@ -101,31 +97,39 @@ def _check_usage(*, in_place: bool, check: bool, diff: bool) -> None:
         raise UsageError(f"{'--check' if check else '--diff'} writes no files; remove it or --in-place")
 
 
-def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mapping[str, Any], bar: Progress) -> Sources:
+def _asked(paths: tuple[str, ...], flags: Mapping[str, Any]) -> Asked:
+    """What is to be read, and by which settings."""
+    return Asked(
+        paths=paths,
+        config_file=flags["config_file"],
+        isolated=flags["isolated"],
+        laid=partial(options.with_flags, flags=flags),
+        exclude=tuple(flags["exclude"]),
+        follow=flags["follow_links"],
+    )
+
+
+def _read(workspace: Workspace, kustomizations: tuple[str, ...], flags: Mapping[str, Any], bar: Progress) -> Sources:
     """What is to be migrated: of folders with kustomizations, the files that are no patches or other parts of them."""
-    verbose, follow = flags["verbose"], flags["follow_links"]
-    folders = [path for path in paths if path != STDIN and os.path.isdir(path)]  # noqa: PTH112
-    with bar.at("Searching"):
-        asked = Asked(paths=paths, exclude=tuple(flags["exclude"]), follow=follow)
-        found = Workspace(asked).found
+    verbose, asked, found = flags["verbose"], workspace.asked, workspace.found
     if not (found.targets or found.excluded):
-        named = frozenset(Path(path).as_posix() for path in paths)
+        named = frozenset(Path(path).as_posix() for path in asked.paths)
         return options.read_sources(
-            paths,
+            asked.paths,
             kustomizations,
             verbose=verbose,
             timeout=flags["timeout"],
-            follow_links=follow,
-            repair=left_alone(options.note, named) if folders else None,
+            follow_links=asked.follow,
+            repair=left_alone(options.note, named) if asked.folders else None,
             watch=bar.watch,
         )
-    files = own_files(found, folders, follow=follow)
+    files = own_files(found, asked.folders, follow=asked.follow)
     inplace_folders.note_parts(files.parts, verbose=verbose)
     read = reading.read(
-        [path for path in paths if path not in folders],
+        asked.named,
         found=files.own,
-        built=build_flags.built(kustomizations, timeout=flags["timeout"], follow=follow),
-        follow=follow,
+        built=build_flags.built(kustomizations, timeout=flags["timeout"], follow=asked.follow),
+        follow=asked.follow,
         note=options.note if verbose else lambda _: None,
         repair=left_alone(options.note),
         watch=bar.watch,
@@ -133,12 +137,22 @@ def _read(paths: tuple[str, ...], kustomizations: tuple[str, ...], flags: Mappin
     return read.but(skipped=(*read.skipped, *found.skipped))
 
 
-def _migrated(found: Sources, settings: Config) -> Outcome:
-    release = release_of(Bundle(found.items), settings)
-    items, findings = migration.migrate(found.items, release, places=found.places)
+def _migrated(found: Sources, workspace: Workspace) -> tuple[Outcome, int]:
+    """What becomes of the objects, each for the oldest release of its clusters, and the exit code."""
+    uses = Uses(workspace, found)
+    of_sources = [(source, uses.oldest(source)) for source in found.sources]
+    ways = [(use.release, use.settings.config.severity) for source, use in of_sources for _ in source.items]
+    release = min((way[0] for way in ways), key=lambda each: each.version, default=NEWEST)
+    items, findings = migration.migrate(found.items, release, places=found.places, ways=ways)
     for source in found.sources:
         source.text.successors = migration.RENAMED_KEYS
-    return Outcome(items=items, findings=results.ordered([*passed_over(found.skipped, {}, release), *findings]))
+    settings = [use.settings.config for source, use in of_sources for _ in source.items]
+    about = [(finding, settings[finding.item]) for finding in findings]
+    for skipped in found.skipped:
+        own = workspace.settings(os.path.dirname(skipped.file)).config  # noqa: PTH120
+        about += [(finding, own) for finding in passed_over((skipped,), own.severity, release)]
+    code = max((results.exit_code((finding,), own.fail_on) for finding, own in about), default=0)
+    return Outcome(items=items, findings=results.ordered(finding for finding, _ in about)), code
 
 
 def _note_patched(found: Sources, outcome: Outcome, paths: tuple[str, ...], *, follow: bool) -> None:

@@ -247,12 +247,12 @@ def barred(given: Config) -> Config:
 
 
 def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
-    """The config with the flags laid over it. Raises: ConfigError."""
+    """The config with the flags laid over it, as far as a command has them. Raises: ConfigError."""
     found = config.with_texts(base, _texts(flags), place=_place)
     for key in KEYS:
         if key.type in file_flags.EXAMPLES:
-            found = file_flags.laid_over(found, key, flags[key.field])
-    found = found.but(policies=(*found.policies, *flags["policies"]))
+            found = file_flags.laid_over(found, key, flags.get(key.field))
+    found = found.but(policies=(*found.policies, *flags.get("policies", ())))
     if found.barred_packages:
         left = (name for name in found.barred_packages if name not in found.rule_packages)
         found = found.but(barred_packages=tuple(left))
@@ -299,9 +299,9 @@ def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
     """The flags that were given as the keys of a ConfigMap's data, but for those that name files."""
     texts: dict[str, str] = {}
     for key in KEYS:
-        value = flags[key.field]
+        value = flags.get(key.field)
         if key.type == "severity":
-            texts.update(_level(text) for text in value)
+            texts.update(_level(text) for text in value or ())
         elif key.type == "policies":
             continue  # they are objects already
         elif value is not None and not (key.type in file_flags.EXAMPLES and file_flags.names_file(key, value)):

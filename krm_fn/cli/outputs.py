@@ -92,7 +92,8 @@ def chunks_of(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) 
     if isinstance(source.text, ListText):
         for number in source.objects:
             source.text.refuse_bloated(number)
-        return [yamlio.dump(each).encode() for number, item in enumerate(items) for each in (*more.get(number, ()), item)]
+        every = (each for number, item in enumerate(items) for each in (*more.get(number, ()), item))
+        return [yamlio.dump(each).encode() for each in every if each is not None]  # a null of a list is a finding
     others = [None] * len(source.text.items)  # what is left alone is left out
     return [joining.text_of(source.text, *all_items(source, items, more, others))]
 
@@ -103,8 +104,8 @@ def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
 
 
 def json_list(items: Sequence[Any]) -> bytes:
-    """Objects as a `v1 List` of JSON."""
-    listing = {"apiVersion": "v1", "kind": "List", "items": items}
+    """Objects as a `v1 List` of JSON, without nulls."""
+    listing = {"apiVersion": "v1", "kind": "List", "items": [item for item in items if item is not None]}
     return (json.dumps(listing, indent=4, ensure_ascii=False) + "\n").encode()
 
 
@@ -117,11 +118,11 @@ def to_resource_list(found: Sources, outcome: Outcome, _: Watch = unwatched) -> 
 
 
 def resource_list(items: Sequence[Any], findings: Iterable[Finding]) -> bytes:
-    """Objects as a ResourceList, with findings as results."""
+    """Objects as a ResourceList, without nulls, with findings as results."""
     listing = {
         "apiVersion": "config.kubernetes.io/v1",
         "kind": "ResourceList",
-        "items": items,
+        "items": [item for item in items if item is not None],
         "results": _krm_results(findings),
     }
     return yamlio.dump(listing).encode()

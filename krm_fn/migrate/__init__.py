@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
+    from krm_fn.rules.facts.migrations import Leftover
+
+    Way = tuple[Release, Mapping[str, str]]
 
 __all__ = ["RENAMED_KEYS", "migrate"]
 
@@ -38,21 +41,31 @@ def migrate(
     *,
     severity: Mapping[str, str] | None = None,
     places: Sequence[tuple[str, int]] = (),
+    ways: Sequence[Way] = (),
 ) -> tuple[list[Any], tuple[Finding, ...]]:
     """All items, and the findings. Items that do not change are the same objects as before; new items come last.
 
-    `severity` maps rule ids to severities, or "off"; `places` has file and index of each item, if the caller knows them.
+    `severity` maps rule ids to severities, or "off"; `places` has file and index of each item, if the caller knows them. `ways`
+    has release and severity of each item, where these differ; presets, which concern several items, are then migrated for
+    `release`.
     """
-    migration = Migration(Bundle(items, places), release)
-    changes = ((entry, (), rewritten(entry, migration)) for entry in migration.bundle.entries)
+    bundle, same = Bundle(items, places), (release, severity or {})
+    migrations = {each: Migration(bundle, each) for each in dict.fromkeys((release, *(way[0] for way in ways)))}
+    released = ((entry, migrations[ways[entry.item][0] if ways else release]) for entry in bundle.entries)
+    changes = ((entry, (), rewritten(entry, migration)) for entry, migration in released)
     changed = replaced(items, [change for change in changes if change[2] is not change[0].obj])
     again = Migration(Bundle(changed, places), release)
     changed = migrate_presets(changed, again)
-    facts = MigrationFacts(release=release, leftovers=(*migration.leftovers, *again.leftovers))
-    return changed, results.ordered(_placed(facts, severity or {}, migration.bundle))
+    left: dict[tuple[Release, int], tuple[Way, list[Leftover]]] = {}
+    for leftover in (each for migration in (*migrations.values(), again) for each in migration.leftovers):
+        way = ways[leftover.entry.item] if ways else same
+        left.setdefault((way[0], id(way[1])), (way, []))[1].append(leftover)
+    return changed, results.ordered(finding for way, found in left.values() for finding in _placed(way, found, bundle))
 
 
-def _placed(facts: MigrationFacts, severity: Mapping[str, str], bundle: Bundle) -> Iterator[Finding]:
+def _placed(way: Way, leftovers: Sequence[Leftover], bundle: Bundle) -> Iterator[Finding]:
+    release, severity = way
+    facts = MigrationFacts(release=release, leftovers=tuple(leftovers))
     for finding in registry.judge_bundle(facts, severity, "migration"):
         file, index = bundle.place(finding.item)
         yield finding.but(file=file, index=index) if file else finding

@@ -270,6 +270,7 @@ class _Run:
         for each in self._skipped.values():
             yield Unevaluated(
                 is_spent=each.is_spent,
+                fails_closed=each.fails_closed and self._levels.get(policy_rule(name_of(each.policy)).id, DENY) == DENY,
                 policy=f"policy {name_of(each.policy)}",
                 place=each.place,
                 why=each.why,

@@ -60,15 +60,16 @@ def verdicts(facts: BundleFacts, levels: Mapping[str, str]) -> Verdicts:
     """What the config's schema policies find in the objects of a bundle."""
     subjects, found, unevaluated = Subjects(facts), [], []
     for number, policy in enumerate(facts.config.schema_policies):
-        if levels.get(policy_rule(policy["name"]).id) == "off":
+        level = levels.get(policy_rule(policy["name"]).id, policy["severity"])
+        if level == "off":
             continue
         WORK.use(policy["name"])
         try:
             found += _guarded(partial(_findings, policy, subjects, levels))
         except _StoppedError as error:
             place = f"schemaPolicies[{number}].schema"
-            name, why = f"policy {policy['name']}", str(error)
-            unevaluated.append(Unevaluated(policy=name, place=place, why=why, is_spent=error.is_spent))
+            found_not = Unevaluated(policy=f"policy {policy['name']}", place=place, why=str(error), is_spent=error.is_spent)
+            unevaluated.append(found_not.but(fails_closed=level == "error"))
     return Verdicts(findings=tuple(found), unevaluated=tuple(unevaluated))
 
 

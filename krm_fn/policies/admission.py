@@ -11,7 +11,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
-from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object
+from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object, severity_of
 from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of
 from krm_fn.policies.parameters import chosen, has_kind, scope_of
 
@@ -32,7 +32,8 @@ OF_PAIR, OF_VALUE = 40, 4  # units of work: for two things that may concern one 
 class Skipped(Value):
     """A policy that is not evaluated, with the place and the reason. `refused`: the API server would not store it.
 
-    `is_note`: it was evaluated, but the reason may make its verdicts void. `is_spent`: it takes too much work.
+    `is_note`: it was evaluated, but the reason may make its verdicts void. `is_spent`: it takes too much work;
+    `fails_closed`: where it fails, the API server refuses the object.
     """
 
     policy: Object
@@ -41,6 +42,7 @@ class Skipped(Value):
     refused: bool = False
     is_note: bool = False
     is_spent: bool = False
+    fails_closed: bool = False
 
 
 class Policies:
@@ -70,7 +72,8 @@ class Policies:
         for obj, found in zip(self._policies, self._found, strict=True):
             for each in () if isinstance(found, Policy) else found:
                 if each.refused or self._of(obj):
-                    yield Skipped(policy=obj, place=each.place, why=each.why, refused=each.refused, is_spent=each.is_spent)
+                    skipped = Skipped(policy=obj, place=each.place, why=each.why, refused=each.refused, is_spent=each.is_spent)
+                    yield skipped.but(fails_closed=self._fails_closed(obj))
 
     def states(self) -> list[str]:
         """The states of objects that policies are evaluated on."""
@@ -111,7 +114,8 @@ class Policies:
             failures = list(self._judged(policy, asked, values))
         except SpentError as error:
             self.compiled(_state(policy.obj)).remove(policy)  # it is not asked about the other objects, either
-            yield Skipped(policy=policy.obj, place="", why=str(error), is_spent=True)
+            closed = self._fails_closed(policy.obj)
+            yield Skipped(policy=policy.obj, place="", why=str(error), is_spent=True, fails_closed=closed)
             return
         except Unsupported as error:
             yield Skipped(policy=policy.obj, place=error.place, why=str(error))
@@ -128,6 +132,11 @@ class Policies:
     def _of(self, policy: Object) -> list[Object]:
         """The bindings of a policy."""
         return self._bound.get(name_of(policy), [])
+
+    def _fails_closed(self, policy: Object) -> bool:
+        """True if a policy that fails refuses the object: it does not ignore failures, and a binding denies."""
+        closed = as_map(policy.get("spec")).get("failurePolicy") != "Ignore"
+        return closed and any(severity_of(each) == "error" for each in self._of(policy))
 
     def _judged(self, policy: Policy, asked: Request, values: Normalized) -> Iterator[Failure | Note]:
         obj, resource = asked.obj, asked.resource

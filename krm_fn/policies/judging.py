@@ -131,6 +131,12 @@ def spend(
     return Spent(place=place, results=results, left=left)
 
 
+def severity_of(binding: Object) -> str:
+    """The severity of what a binding says: that of the strictest of its actions."""
+    actions = as_list(as_map(binding.get("spec")).get("validationActions")) or ["Deny"]
+    return next((level for action, level in SEVERITIES if action in actions), "error")
+
+
 class Judgement:
     """A policy and one of its bindings on one object."""
 
@@ -144,8 +150,7 @@ class Judgement:
         namespace: Object | None,
     ) -> None:
         self._policy, self._binding = policy, binding
-        actions = as_list(as_map(binding.get("spec")).get("validationActions")) or ["Deny"]
-        self._severity = next((level for action, level in SEVERITIES if action in actions), "error")
+        self._severity = severity_of(binding)
         if under.version != asked.resource.version:
             version = f"{under.group}/{under.version}"
             values = {**values[0], "apiVersion": version}, values[1] and {**values[1], "apiVersion": version}

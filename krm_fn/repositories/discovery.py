@@ -120,7 +120,8 @@ def _target(root: Node, graph: Graph) -> Target:
     worst = next((each for each in found if each.reason != "remote"), None)  # a build may be allowed to fetch
     problem = worst or _circle(cycle, graph) or next(iter(found), None)
     folders = tuple(node.folder for node in nodes)
-    return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem)
+    composes = any(node.composes for node in nodes)
+    return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem, composes=composes)
 
 
 class _Below(frozenset[str]):

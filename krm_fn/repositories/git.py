@@ -128,7 +128,7 @@ def _names(place: str, at: str, settings: tuple[tuple[str, str], ...]) -> bool:
 
 def _pointed(folder: str, text: str) -> str:
     """The place that a text in a folder names, with links resolved."""
-    return os.path.realpath(os.path.join(folder, text))  # noqa: PTH118
+    return os.path.realpath(os.path.join(folder, text.partition("\0")[0]))  # noqa: PTH118
 
 
 def _settings(program: str, folder: str) -> tuple[tuple[str, str], ...]:
@@ -166,7 +166,7 @@ def _link(source: str, target: str) -> None:
     os.mkdir(target)  # noqa: PTH102
     for name in os.listdir(source):  # noqa: PTH208
         given, made = os.path.join(source, name), os.path.join(target, name)  # noqa: PTH118
-        if name in LINKED or name.startswith(SHARED):
+        if (name in LINKED or name.startswith(SHARED)) and (os.path.isdir(given) or os.path.isfile(given)):  # noqa: PTH112, PTH113
             os.symlink(given, made)  # noqa: PTH211
         elif name.endswith(HEAD) and (text := _text(given)):
             with open(made, "w", encoding="utf-8", errors="surrogateescape") as file:  # noqa: PTH123

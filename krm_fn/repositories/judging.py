@@ -19,7 +19,7 @@ from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.leaving import leaving
 from krm_fn.repositories.material import Material
-from krm_fn.repositories.sharing import NOTHING
+from krm_fn.repositories.sharing import NOTHING, UNUSED
 from krm_fn.repositories.templated import templated
 from krm_fn.sources import unbuilt
 from krm_fn.sources.places import Places
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from krm_fn.sources.salvage import Lost
 
 VM = "VirtualMachine"
+# Rules about references to instancetypes and preferences, and about objects that nothing refers to.
+OF_REFERENCES = frozenset(("unresolved-instancetype", "unresolved-preference", "missing-revision", "failed-inference", *UNUSED))
 
 
 class Subject(Value):
@@ -119,15 +121,19 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
 
 
 def _with_steps(result: UnitResult, parsed: Parsed, unit: Unit) -> UnitResult:
-    """The result with what the steps say by which this program renders the objects: what they refuse never leaves."""
+    """The result with what the steps say by which this program renders the objects: what they refuse never leaves.
+
+    A reference that the steps resolve is none any more in the cluster.
+    """
     if not parsed.steps:
         return result
-    places = Places(parsed.found)
-    found = places.located(each for each in leaving(parsed).findings if each.item < len(parsed.found.items))
+    left, places = leaving(parsed), Places(parsed.found)
+    found = places.located(each for each in left.findings if each.item < len(parsed.found.items))
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
-    known = {(each.rule, each.file, each.line, each.path) for each in result.findings}
+    own = result.findings if left.fails else tuple(each for each in result.findings if each.rule not in OF_REFERENCES)
+    known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
-    return result.but(findings=results.ordered([*result.findings, *fingerprints.printed(new)])) if new else result
+    return result.but(findings=results.ordered([*own, *fingerprints.printed(new)]))
 
 
 def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:

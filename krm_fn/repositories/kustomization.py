@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.objects import group_of, kind_of, text
-from krm_fn.base.paths import as_list, as_map, dotted
+from krm_fn.base.paths import as_list, as_map, dotted, leaves
 from krm_fn.repositories import plugins
 from krm_fn.repositories.types import Kustomization, Reference
 from krm_fn.sources.files import KUSTOMIZATIONS as FILES
@@ -35,6 +35,9 @@ PLUGINS = ("generators", "transformers", "validators")
 LISTS = ("patchesStrategicMerge", "crds", "configurations")
 WITH_PATH = ("patches", "patchesJson6902", "replacements")
 GENERATORS = ("configMapGenerator", "secretGenerator")
+# Where a kustomization may make a kind of parts, so that no file has it whole; and the key of replacements that does.
+COMPOSING = ("configurations", "crds", "generators", "transformers", "helmCharts", "helmChartInflationGenerator")
+PART = "delimiter"
 CHARTS = "charts"  # the folder of Helm charts, unless `helmGlobals.chartHome` names another
 # How references to other machines look: to files, and to git repositories in all the forms that kustomize takes.
 REMOTE = re.compile(r"(?:git::|gh:|[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+[:/]|(?:www\.)?github\.com[:/])", re.IGNORECASE)
@@ -73,6 +76,18 @@ def _refused(obj: Object) -> Reference | None:
         if word := plugins.flag((chart,)):
             return Reference("flag", word, at)
     return None
+
+
+def composes(obj: Object) -> bool:
+    """True for a kustomization that may make objects of a kind which no file of it shows."""
+    of_parts = (plugins.folded(step) in ("path", PART) for at, _ in leaves(obj.get("replacements")) for step in at)
+    patches = [
+        *_texts(obj, ("patchesStrategicMerge",)),
+        *_in_each(obj, "patches", "patch"),
+        *_in_each(obj, "patchesJson6902", "patch"),
+    ]
+    escaped = ("\\" in patch for patch, _ in patches)  # it is read twice, and so are its escapes
+    return any(obj.get(key) for key in COMPOSING) or any(of_parts) or any(escaped)
 
 
 def is_inline(written: str) -> bool:

@@ -97,7 +97,7 @@ class Parsed(Value):
 
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
     objects may have only notes. `folder` is where it is. `steps` are the configs with which this program renders the objects
-    before they are applied, in order.
+    before they are applied, in order; `names` are those that the objects have in their files.
     """
 
     folder: str
@@ -106,6 +106,7 @@ class Parsed(Value):
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
     steps: tuple[Object, ...] = ()
+    names: tuple[str, ...] = ()
 
     @property
     def text(self) -> bytes:
@@ -181,7 +182,8 @@ def parsed(unit: Unit, texts: Texts | Problem) -> Parsed:
             found = reading.parsed(texts, note=notes.append, repair=repairing(lost, texts.named), reports=True)
         except NothingFoundError:
             found = Sources(sources=())
-    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes), steps=texts.steps)
+    names = texts.given[0].names if texts.steps else ()
+    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes), steps=texts.steps, names=names)
 
 
 def read(unit: Unit, options: Options) -> Parsed:

@@ -31,12 +31,14 @@ def given_of(target: Target, built: Built) -> Given:
 
     Where kustomize does not say that, or a patch removes what it says, it is a file that has the object, by kind and name.
     """
-    parts, files, sources = [], [], _Sources(target)
+    parts, files, names, sources = [], [], [], _Sources(target)
     for part in built.data.split(SEPARATOR) if built.data.strip() else ():
         text, path = without_origin(part + b"\n" if not part.endswith(b"\n") else part)
         parts.append(text)
-        files.append(sources.file(text) if path is None else path and built.file(path))
-    return Given(data=b"---\n".join(parts), folder=target.folder, origins=tuple(files))
+        name, file = sources.of(text) if path is None or built.steps else ("", "")
+        files.append(file if path is None else path and built.file(path))
+        names.append(name)
+    return Given(data=b"---\n".join(parts), folder=target.folder, origins=tuple(files), names=tuple(names))
 
 
 class _Sources:
@@ -45,16 +47,18 @@ class _Sources:
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    def file(self, text: bytes) -> str:
-        """The file with the object of which another one was built; "" where it is not known."""
+    def of(self, text: bytes) -> tuple[str, str]:
+        """The name and the file of the object of which another one was built; "" where that is not known."""
         kind, name = (
             found[1].decode(errors="replace").strip() if found else "" for found in (KIND.search(text), NAME.search(text))
         )
         of_kind = self._found.get(kind, {})
         if name in of_kind:
-            return of_kind[name]
-        likely = {file for own, file in of_kind.items() if own and own in name}  # a prefix, a suffix or a hash was added
-        return next(iter(likely)) if len(likely) == 1 else ""
+            return name, of_kind[name]
+        likely = [(own, file) for own, file in of_kind.items() if own and own in name]  # a prefix, a suffix or a hash was added
+        longest = max((len(own) for own, _ in likely), default=0)
+        nearest = [each for each in likely if len(each[0]) == longest]
+        return nearest[0] if len(nearest) == 1 else ("", "")
 
     @cached_property
     def _found(self) -> dict[str, dict[str, str]]:

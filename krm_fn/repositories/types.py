@@ -61,7 +61,7 @@ class Target(NamedTuple):
     `name` and `folder` are the folder; `file` is the kustomization in it. `kustomizations` are the folders of all that it is
     made of, itself first, in the order in which they are included. `inputs` are the files that it is made of, sorted, also
     those that are not there. `problem` says why it can't be built, as far as that is known without a build. `is_chart`: it is a
-    Helm chart, with its Chart.yaml as `file`.
+    Helm chart, with its Chart.yaml as `file`. `composes`: it may make objects of a kind that no file of it shows.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Target(NamedTuple):
     inputs: tuple[str, ...]
     problem: Problem | None = None
     is_chart: bool = False
+    composes: bool = False
 
 
 class Discovery(NamedTuple):

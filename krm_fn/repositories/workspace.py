@@ -114,10 +114,10 @@ class Workspace:
         own = {unit.called for unit in self.units}
         left = [unit for unit in (*self.targets, *self.files, *self.charts) if unit.called not in own]
         beside = (root for root in sorted(roots) if not any(is_within(root, [folder]) for folder in asked))
-        found = (unit for root in beside for unit in self._around(os.path.relpath(root)).units)
+        found = (unit for root in beside for unit in self.around(os.path.relpath(root)).units)
         return [unit.but(is_other=True) for unit in (*left, *found) if unit.called not in own]
 
-    def _around(self, root: str) -> Workspace:
+    def around(self, root: str) -> Workspace:
         """The same for the folder `root`, with the configs that were read already."""
         made = object.__new__(Workspace)
         made.asked = self.asked.but(paths=(root,), whole=False, target="", cluster="")
@@ -155,8 +155,9 @@ class Workspace:
 
     @cached_property
     def targets(self) -> list[Unit]:
-        """The kustomizations that no other one uses, and that may hold something that counts."""
-        counting = self.found.targets if self.asked.whole else filter(written.counts, self.found.targets)
+        """The kustomizations that no other one uses, and that may hold something that counts, or that nobody can build."""
+        every = self.found.targets
+        counting = [each for each in every if self.asked.whole or each.problem or each.composes or written.counts(each)]
         return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.kubevirt.api_versions import HOMES
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, joined
@@ -34,12 +35,18 @@ if TYPE_CHECKING:
     Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 
 GROUP = "kubevirt.io"
-# What a text has in which an object of KubeVirt stands, or something that VMs use of other targets. An escape or a tag in a
-# key, or behind the kind of an object, may hide it.
-COUNTING = re.compile(
-    rb"""kubevirt\.io|kind["']?\s*:\s*["']?NetworkAttachmentDefinition"""
-    rb"""|"[^"\n]*\\[xuU][^"\n]*"\s*:|(?:kind|apiVersion)["']?\s*:\s*(?:"[^"\n]*\\|!)"""
+# What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.
+GROUPS = GROUP.encode()
+OF_KIND = re.compile(rb"""kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)""" % "|".join(HOMES).encode())
+# What hides it: an escape of a letter, of a dot or of what escapes; a line that ends inside of it; base64; and UTF-16.
+ESCAPED = re.compile(rb"\\(?:x|u00|U000000)(?:2[eEfF]|[46][1-9a-fA-F]|[57][0-9aA]|5[cC])")
+BROKEN = re.compile(
+    rb"(?:\\(?:\r\n?|\n|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*)*".join(re.escape(bytes((each,))) for each in GROUPS)
 )
+TAGGED = re.compile(rb"!(?:![bB%]|<)|^%TAG", re.MULTILINE)
+WIDE = re.compile(rb"(?:\A|[\s-])(?:\xff\xfe|\xfe\xff)")
+# Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
+DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
 HARMLESS = frozenset(
     (
@@ -56,18 +63,28 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
     kustomization that can't be read, all files below its folder may be parts.
     """
     problem = problem or target.problem
+    if problem and problem.reason in DOUBTFUL:
+        return True
     beside = {file for folder in target.kustomizations for file in _listed(folder)}
     unread = [os.path.dirname(problem.file) or os.curdir] if problem and problem.reason == "unreadable" else []  # noqa: PTH120
     below = (file for file in all_below(unread) if not os.path.islink(file))  # noqa: PTH114
-    return any(map(_mentions, dict.fromkeys((*target.inputs, *sorted(beside), *below))))
+    others = (file for file in (*sorted(beside), *below) if file.endswith((*SUFFIXES, *KUSTOMIZATIONS)))
+    return any(map(_mentions, dict.fromkeys((*target.inputs, *others))))
 
 
 def _mentions(file: str) -> bool:
-    """True where the text of a file has an object that counts; False also for one that can't be read."""
+    """True where the text of a file has an object that counts, or hides one; False also for one that can't be read."""
     try:
-        return file.endswith((*SUFFIXES, *KUSTOMIZATIONS)) and bool(COUNTING.search(read_found(file)[0]))
+        return mentions(read_found(file)[0])
     except OSError:
         return False
+
+
+def mentions(text: bytes) -> bool:
+    """True where a text may have an object that counts."""
+    if GROUPS in text or OF_KIND.search(text) or WIDE.search(text):
+        return True
+    return bool((b"\\" in text and (ESCAPED.search(text) or BROKEN.search(text))) or (b"!" in text and TAGGED.search(text)))
 
 
 def _listed(folder: str) -> Iterator[str]:

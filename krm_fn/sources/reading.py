@@ -54,13 +54,17 @@ class TemplateError(InputError):
 
 
 class Given(Value):
-    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`. For `origins`, see `Source`."""
+    """A text to read: from a file, which `stamp` identifies, or from a build of `folder`. For `origins`, see `Source`.
+
+    `names` are those that the objects of a build have in their files, "" for an unknown one.
+    """
 
     data: bytes
     file: str = ""
     folder: str = ""
     stamp: Stamp | None = None
     origins: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class Source(Value):
@@ -398,7 +402,8 @@ def _parsed(given: Given) -> tuple[Source, object]:
     if not listing and len(found.items) == 1 and isinstance(found.items[0], dict) and kind_of(found.items[0]) == "ResourceList":
         found = yamlio.read_resource_list(data, file=file)  # raises the error that says what is wrong
     config = listing.head.get("functionConfig") if listing else None
-    objects = tuple(number for number, item in enumerate(found.items) if not why_skipped(item, file))
+    # the function keeps all items of its list, and so do the commands
+    objects = tuple(number for number, item in enumerate(found.items) if listing or not why_skipped(item, file))
     source = Source(
         text=found,
         data=data,
@@ -423,6 +428,7 @@ def _listed(data: bytes, file: str) -> ListText | None:
 
 def _left_alone_in(source: Source) -> Iterator[str]:
     """The notes about documents that are skipped."""
+    kept = frozenset(source.objects)
     for number, item in enumerate(source.text.items):
-        if reason := why_skipped(item, source.file):
+        if reason := "" if number in kept else why_skipped(item, source.file):
             yield f"{file_name(source.file) or 'stdin'}: document {number + 1} is skipped: {reason}"

@@ -571,7 +571,7 @@ COMMANDS: dict[str, Command] = {
     "migrate": Command(("migrate", "--diff", ".")),
     "test": Command(("test", ".")),
     "lsp": Command(("lsp",)),
-    "init": Command(("init", "--stdout")),
+    "init": Command(("init", "-j", "1", "--stdout")),
     "argocd generate": Command(("argocd", "generate"), folders=("chart", "app")),
     "argocd discover": Command(("argocd", "discover")),
     "argocd ignore-differences": Command(("argocd", "ignore-differences", ".")),

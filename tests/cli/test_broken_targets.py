@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 from checking import run
+from jsonschema import Draft202012Validator
 from trees import tree
+
+from krm_fn import yamlio
+from krm_fn.changes.schema import schema
 
 VM = """\
 apiVersion: kubevirt.io/v1
@@ -214,8 +218,28 @@ def test_a_vm_that_can_no_longer_be_built_is_not_compared_and_never_removed(here
     committed(here)
     tree(here, change)
     code, out, err = run("diff", "--base", "HEAD", cwd=here)
-    assert (code, out) == (1, "none of 0 VMs change\n")
+    assert (code, out.splitlines()[-1].partition(";")[0]) == (1, "none of 0 VMs change")
     assert (err.count("\n"), "; its VMs are not compared" in err) == (1, True), err
+
+
+def test_each_output_of_a_diff_says_what_is_not_compared(here: Path) -> None:
+    tree(here, {"bad/kustomization.yaml": FAR, "bad/lost.yaml": "{}\n"})
+    committed(here)
+    tree(here, {"good/kustomization.yaml": f"resources: [vm.yaml, '{REMOTE}']\n"})
+    said = {name: run("diff", "--base", "HEAD", "-o", name, cwd=here)[1] for name in ("text", "json", "markdown", "patch")}
+    why = "good/kustomization.yaml:1:22: not built: it refers to"
+    assert said["text"].startswith(f"not compared: good: {why}")
+    assert said["text"].endswith("\n\nnone of 0 VMs change; 1 target is not compared\n")
+    assert "none of 0 VMs change; 1 target is not compared\n" in said["markdown"]
+    assert "- not compared: `good`: `good/kustomization.yaml:1:22:" in said["markdown"]
+    assert said["patch"].startswith(f"# not compared: good: {why}")
+    assert yamlio.read_value(said["patch"]) == []
+    answer = json.loads(said["json"])
+    Draft202012Validator(schema()).validate(answer)
+    assert (answer["summary"]["uncompared"], [each["target"] for each in answer["uncompared"]]) == (1, ["good"])
+    assert answer["uncompared"][0]["because"][0].startswith(why)
+    page = run("report", "--base", "HEAD", ".", "-o", "-", cwd=here)[1]
+    assert "1 target is not compared" in page
 
 
 def test_a_diff_does_not_fail_for_a_kustomization_without_vms(here: Path) -> None:
@@ -231,3 +255,72 @@ def test_render_prints_all_or_nothing(here: Path) -> None:
     code, out, err = run("render", ".", cwd=here)
     assert (code, out) == (1, "")
     assert "kustomize does not build this" in err
+
+
+FLAWED = VM.replace("u1.small", "u1.smal")
+PREFIX = "{apiVersion: builtin, kind: PrefixTransformer, metadata: {name: p}, prefix: kube, fieldSpecs: [{path: apiVersion}]}"
+PLAIN, NONE = "kubevirt.io/v1", "example.com/v1"
+BUILT_FROM = "resources: [vm.yaml]\n"
+# How the API version of a VM stands nowhere in a file as it is; kustomize makes it all the same.
+HIDDEN: dict[str, dict[str, str | bytes]] = {
+    "an escape": {"vm.yaml": FLAWED.replace(PLAIN, '&a "kubevirt\\x2eio/v1"')},
+    "an alias": {"vm.yaml": 'x: &a "kubevirt\\U0000002eio/v1"\n' + FLAWED.replace(PLAIN, "*a")},
+    "a comment": {"vm.yaml": FLAWED.replace(PLAIN, '# x\n  "kube\\x76irt.io/v1"')},
+    "a line's end": {"vm.yaml": FLAWED.replace(PLAIN, '&a "kubevirt.\\\n  \\\n  io/v1"')},
+    "a line's end of Windows": {"vm.yaml": FLAWED.replace(PLAIN, '&a "kube\\\n  virt.io/v1"').replace("\n", "\r\n")},
+    "base64": {"vm.yaml": FLAWED.replace(PLAIN, "&a !!binary a3ViZXZpcnQuaW8vdjE=")},
+    "UTF-16": {"vm.yaml": FLAWED.encode("utf-16")},
+    "a name": {"kustomization.yaml": "resources: [vm.txt]\n", "vm.txt": FLAWED},
+    "a patch that is read twice": {
+        "kustomization.yaml": BUILT_FROM
+        + r"""patches:
+- target: {kind: VirtualMachine}
+  patch: "- {op: replace, path: /apiVersion, value: \"kube\\\nvirt.io/v1\"}"
+""",
+        "vm.yaml": FLAWED.replace(PLAIN, NONE),
+    },
+    "a replacement": {
+        "kustomization.yaml": BUILT_FROM
+        + """replacements:
+- source: {kind: ConfigMap, name: c, fieldPath: data.a}
+  targets: [{select: {kind: VirtualMachine}, fieldPaths: [apiVersion], options: {delimiter: ".", index: 1}}]
+configMapGenerator: [{name: c, literals: [a=io/v1]}]
+""",
+        "vm.yaml": FLAWED.replace(PLAIN, "kubevirt.x/v1"),
+    },
+    "a replacement in a file": {
+        "kustomization.yaml": BUILT_FROM + "replacements: [{path: r}]\nconfigMapGenerator: [{name: c, literals: [a=io/v1]}]\n",
+        "r": """\
+- source: {kind: ConfigMap, name: c, fieldPath: data.a}
+  targets: [{select: {kind: VirtualMachine}, fieldPaths: [apiVersion], options: {delimiter: ".", index: 1}}]
+""",
+        "vm.yaml": FLAWED.replace(PLAIN, "kubevirt.x/v1"),
+    },
+    "a prefix": {
+        "kustomization.yaml": BUILT_FROM + "namePrefix: kube\nconfigurations: [c.yaml]\n",
+        "c.yaml": "namePrefix: [{path: apiVersion, kind: VirtualMachine}]\n",
+        "vm.yaml": FLAWED.replace(PLAIN, "virt.io/v1"),
+    },
+    "a variable": {
+        "kustomization.yaml": BUILT_FROM
+        + """configurations: [c.yaml]
+vars: [{name: A, objref: {kind: ConfigMap, name: c, apiVersion: v1}, fieldref: {fieldpath: data.a}}]
+configMapGenerator: [{name: c, literals: [a=virt]}]
+""",
+        "c.yaml": "varReference: [{path: apiVersion}]\n",
+        "vm.yaml": FLAWED.replace(PLAIN, "kube$(A).io/v1"),
+    },
+    "a transformer": {
+        "kustomization.yaml": BUILT_FROM + "transformers: [t.yaml]\n",
+        "t.yaml": PREFIX,
+        "vm.yaml": FLAWED.replace(PLAIN, "virt.io/v1"),
+    },
+}
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_no_vm_that_kustomize_makes_is_hidden(here: Path, hidden: str) -> None:
+    (here / "other").mkdir()
+    for name, text in {"kustomization.yaml": BUILT_FROM, **HIDDEN[hidden]}.items():
+        (here / "other" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    assert "unresolved-instancetype" in {rule for _, rule, _, _ in checked(here, "good", "other")}

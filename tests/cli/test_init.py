@@ -1,7 +1,13 @@
 """`init`: the first config of a repository, written or printed."""
 
+import os
+from pathlib import Path
+
 import pytest
 from checking import run, write
+from trees import tree
+
+from krm_fn import yamlio
 
 NAME = ".kubevirt-render.yaml"
 KUBEVIRT = """\
@@ -32,7 +38,7 @@ def test_it_writes_a_config_and_says_so(repository):
 
 def test_it_overwrites_only_if_told(repository):
     (repository / NAME).write_text("kind: x\n")
-    message = f"{NAME} exists; --force overwrites it, --stdout only prints the new one"
+    message = f"{NAME} exists; --from adds the settings of a cluster, --force overwrites it, --stdout only prints the new one"
     assert run("init", cwd=repository) == (2, "", f"kubevirt-render: error: {message}\n")
     assert (repository / NAME).read_text() == "kind: x\n"
     assert run("init", "--force", cwd=repository)[0] == 0
@@ -107,3 +113,149 @@ def test_the_schema_of_the_config_is_printed_and_completed(repository):
     assert (code, '"clusters"' in out) == (0, True)
     code, out, err = run("schema", "repositry-config", cwd=repository)
     assert (code, out, err.rstrip().endswith("did you mean repository-config")) == (2, "", True)
+
+
+OBJECT = """\
+apiVersion: kubevirt.io/v1
+kind: KubeVirt
+metadata: {name: kubevirt, namespace: kubevirt}
+spec: {imageTag: v1.8.1, configuration: {cpuModel: Skylake}}
+"""
+
+
+@pytest.fixture
+def built(repository, monkeypatch, kustomize):
+    """Clusters whose KubeVirt objects are patched by kustomizations."""
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    patch = OBJECT.replace("v1.8.1, configuration: {cpuModel: Skylake}", "v1.7.0")
+    return tree(
+        repository,
+        {
+            "base/kustomization.yaml": "resources: [kubevirt.yaml]\n",
+            "base/kubevirt.yaml": OBJECT,
+            "clusters/north/kustomization.yaml": "resources: [../../base]\npatches: [{path: patch.yaml}]\n",
+            "clusters/north/patch.yaml": patch,
+            "clusters/south/kustomization.yaml": "resources: [../../base]\n",
+        },
+    )
+
+
+def of_clusters(text):
+    return {each["name"]: each for each in yamlio.read_value(text)["spec"]["clusters"]}
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_the_objects_of_the_repository_name_the_release_of_each_cluster(built):
+    found = of_clusters(run("init", "-", cwd=built)[1])
+    assert {name: each["kubevirtVersion"] for name, each in found.items()} == {"north": "1.7.0", "south": "1.8.1"}
+    assert not any("configuration" in each for each in found.values())  # each run reads it
+
+
+def test_what_is_in_the_folders_of_no_cluster_is_stated_for_all(repository):
+    _, out, _ = run("init", "-", cwd=tree(repository, {"infrastructure/kubevirt.yaml": OBJECT}))
+    spec = yamlio.read_value(out)["spec"]
+    assert (spec["kubevirtVersion"], spec["configuration"]) == ("1.8.1", {"cpuModel": "Skylake"})
+    assert "# From infrastructure/kubevirt.yaml, which is in the folders of no cluster:" in out
+
+
+def test_folders_of_the_same_names_elsewhere_belong_to_the_clusters(repository):
+    platform = {f"platform/{name}/kubevirt.yaml": OBJECT for name in ("north", "south")}
+    found = of_clusters(run("init", "-", cwd=tree(repository, platform))[1])
+    assert found["north"]["targets"] == ["clusters/north", "platform/north"]
+    assert found["north"]["kubevirtVersion"] == "1.8.1"
+
+
+def test_without_clusters_the_object_names_the_release(tmp_path):
+    (tmp_path / ".git").mkdir()
+    spec = yamlio.read_value(run("init", "-", cwd=tree(tmp_path, {"platform/kubevirt.yaml": OBJECT}))[1])["spec"]
+    assert spec == {"kubevirtVersion": "1.8.1"}
+
+
+def test_of_different_objects_for_one_cluster_nothing_is_taken(repository):
+    files = {"clusters/north/a.yaml": OBJECT, "clusters/north/b.yaml": OBJECT.replace("1.8.1", "1.7.0")}
+    assert "kubevirtVersion" not in of_clusters(run("init", "-", cwd=tree(repository, files))[1])["north"]
+
+
+EXISTING = """\
+# ours
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+spec:
+  severity: {unused-revision: "off"}  # for now
+  clusters:
+  # the old one
+  - name: north
+    targets: ["clusters/north"]
+    kubevirtVersion: "1.7"  # since May
+    configuration:
+      developerConfiguration:
+        featureGates:
+        - Sidecar  # gone
+      machineType: q35
+      cpuModel: Penryn
+  - name: south
+    targets:
+    - clusters/south
+"""
+
+
+def test_a_dump_is_merged_into_the_cluster_and_the_text_stays(repository):
+    write(repository)
+    (repository / NAME).write_text(EXISTING)
+    assert run("init", "--cluster", "north", "--from", "-", cwd=repository, stdin=KUBEVIRT)[0] == 0
+    changes = {'"1.7"  # since May': '"1.8.1"  # since May', "Sidecar  # gone": "Snapshot"}
+    expected = EXISTING.replace("      machineType: q35\n      cpuModel: Penryn\n", "")
+    for old, new in changes.items():
+        expected = expected.replace(old, new)
+    assert (repository / NAME).read_text().replace("Snapshot  # gone", "Snapshot") == expected
+
+
+def test_a_second_merge_changes_nothing(repository):
+    (repository / NAME).write_text(EXISTING)
+    words = ("init", "--cluster", "south", "--from", "-")
+    run(*words, cwd=repository, stdin=KUBEVIRT)
+    once = (repository / NAME).read_text()
+    run(*words, cwd=repository, stdin=KUBEVIRT)
+    assert ((repository / NAME).read_text(), of_clusters(once)["south"]["kubevirtVersion"]) == (once, "1.8.1")
+
+
+def test_without_a_cluster_a_dump_is_for_all(repository):
+    (repository / NAME).write_text(EXISTING)
+    run("init", "--from", "-", cwd=repository, stdin=KUBEVIRT)
+    assert yamlio.read_value((repository / NAME).read_text())["spec"]["kubevirtVersion"] == "1.8.1"
+
+
+def test_a_cluster_that_only_the_folders_show_is_added(repository):
+    (repository / NAME).write_text(EXISTING.partition("  - name: south")[0])
+    run("init", "--cluster", "south", "--from", "-", cwd=repository, stdin=KUBEVIRT)
+    found = of_clusters((repository / NAME).read_text())["south"]
+    assert (found["targets"], found["kubevirtVersion"]) == (["clusters/south"], "1.8.1")
+
+
+def test_a_new_config_has_the_dump_in_its_cluster(repository):
+    run("init", "--cluster", "south", "--from", "-", cwd=repository, stdin=KUBEVIRT)
+    found = of_clusters((repository / NAME).read_text())
+    assert (found["south"]["kubevirtVersion"], "kubevirtVersion" in found["north"]) == ("1.8.1", False)
+    assert found["south"]["configuration"] == {"developerConfiguration": {"featureGates": ["Snapshot"]}}
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (EXISTING, "there is no cluster east, and no folder that shows it; expected one of north or south"),
+        ("", "there is no cluster east, and no folder that shows it; expected one of north or south"),
+        ("kind: [\n", "kubevirt-render: error: .kubevirt-render.yaml:2:1: "),
+        (EXISTING.replace("severity", "sverity"), "spec.sverity"),
+    ],
+)
+def test_what_can_not_be_merged_is_refused_and_the_file_stays(repository, config, message):
+    if config:
+        (repository / NAME).write_text(config)
+    code, _, err = run("init", "--cluster", "east", "--from", "-", cwd=repository, stdin=KUBEVIRT)
+    assert (code, message in err) == (2, True), err
+    assert not config or (repository / NAME).read_text() == config
+    assert config or not (repository / NAME).exists()
+
+
+def test_a_cluster_needs_a_dump(repository):
+    assert run("init", "--cluster", "north", cwd=repository)[0] == 2

@@ -125,3 +125,13 @@ def test_what_a_step_refuses_is_found_and_not_compared(here: Path) -> None:
     assert (code, "unresolved-instancetype" in out) == (1, True)
     code, out, err = run("diff", "--base", "HEAD", ".", cwd=here)
     assert (code, "unresolved-instancetype" in err, "removed" in out) == (1, True, False)
+
+
+def test_a_step_resolves_names_that_kustomize_has_prefixed_since(here: Path) -> None:
+    base = {f"base/{file}": text for file, text in PLAIN.items()}
+    step = {"kustomization.yaml": "resources: [base]\nnamePrefix: dev-\ntransformers: [render.yaml]\n", "render.yaml": STEP}
+    commit(here, {**base, **step})
+    assert run("check", ".", "--no-cache", cwd=here)[:2] == (0, "")
+    (here / "base/size.yaml").write_text(SIZE.replace("guest: 2}", "guest: 4}"))
+    (record,) = diff(here)
+    assert (record["name"], record["guest"]) == ("dev-web", {"vcpus": {"old": 2, "new": 4}})

@@ -351,6 +351,12 @@ def test_a_schema_ends_by_the_work_that_it_takes(schema, values, spent):
     assert WORK.spent < 15_000_000
 
 
+@pytest.mark.parametrize(("severity", "told"), [("error", "error"), ("warning", "warning"), ("info", "warning")])
+def test_a_schema_that_takes_too_much_work_is_an_error_if_its_policy_is_one(severity, told):
+    schema = {"$ref": "#/$defs/d0", "$defs": {**BOMB, "d12": True}}
+    assert [each["severity"] for each in found(schema, on="written", severity={"policy/p": severity})] == [told]
+
+
 def test_a_large_object_takes_little_work():
     vm = {**VM, "metadata": {**VM["metadata"], "annotations": {f"a{n}": "x" * 100 for n in range(100_000)}}}
     schema = at(("metadata", "annotations"), {"additionalProperties": {"maxLength": 10}})

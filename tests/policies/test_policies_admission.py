@@ -345,6 +345,44 @@ def test_policies_that_take_too_much_work_on_many_objects_are_one_finding_and_th
     assert WORK.spent < MOST
 
 
+@pytest.mark.parametrize(
+    ("failure_policy", "actions", "severity"),
+    [
+        (None, ["Deny"], "error"),
+        ("Fail", ["Audit", "Deny"], "error"),
+        ("Ignore", ["Deny"], "warning"),
+        ("Fail", ["Warn"], "warning"),
+    ],
+)
+@pytest.mark.parametrize("made", ["expressions", "variables"])
+def test_a_policy_that_takes_too_much_work_is_an_error_where_the_api_server_refuses_the_object(
+    made: str, failure_policy: str | None, actions: list[str], severity: str
+) -> None:
+    judged, binding = policy(*[COSTLY] * 40)
+    if made == "variables":
+        judged, binding = policy("true")
+        judged["spec"]["variables"] = doubled("{X: X}", 40)
+    judged["spec"] |= {"failurePolicy": failure_policy} if failure_policy else {}
+    binding["spec"]["validationActions"] = actions
+    vms = [{**VM, "metadata": {"name": f"vm-{number}", "namespace": "shop"}} for number in range(10)]
+    answer = krm_fn.process({"items": [*vms, SHOP, judged, binding]})
+    spent = [each["severity"] for each in answer["results"] if each["tags"]["rule"] == "policy-not-evaluated"]
+    assert spent == [severity]
+
+
+def test_policies_that_take_too_much_work_are_one_finding_and_those_that_fail_open_another() -> None:
+    vms = [{**VM, "metadata": {"name": f"vm-{number}", "namespace": "shop"}} for number in range(30)]
+    costly = [each for name in ("a", "b", "c", "d") for each in named(name, *[COSTLY] * 9)]
+    costly[0]["spec"] |= {"failurePolicy": "Ignore"}
+    costly[4]["spec"] |= {"failurePolicy": "Ignore"}
+    results = krm_fn.process({"items": [*vms, SHOP, *costly]})["results"]
+    said = {each["severity"]: each["message"] for each in results if each["tags"]["rule"] == "policy-not-evaluated"}
+    assert said == {
+        "error": f"the policy b is not evaluated: {SPENT}, and so does d; {FIX}",
+        "warning": f"the policy a is not evaluated: {SPENT}, and so does c; {FIX}",
+    }
+
+
 def test_bindings_parameters_and_objects_together_are_bounded() -> None:
     vms = [{**VM, "metadata": {"name": f"vm-{number}", "namespace": "shop"}} for number in range(60)]
     judged, binding = policy("object.metadata.name == params.data.x")

@@ -162,7 +162,8 @@ def written(root):
         "base/vm.yaml": VM,
         "types/kustomization.yaml": "resources: [size.yaml]\n",
         "types/size.yaml": SIZE,
-        "broken/kustomization.yaml": "resources: [absent.yaml]\n",
+        "broken/kustomization.yaml": "resources: [absent.yaml, vm.yaml]\n",
+        "broken/vm.yaml": VM.replace("web", "part"),
         "loose/vm.yaml": VM.replace("web", "loose"),
     }
     for number, name in enumerate(TARGETS):

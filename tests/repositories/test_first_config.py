@@ -108,7 +108,7 @@ def test_every_setting_that_the_renderer_reads_is_kept():
 @pytest.mark.parametrize("clusters", [{}, {"north": ["clusters/north"], "1.0": ["**/overlays/1.0"]}])
 @pytest.mark.parametrize("at_root", [True, False])
 def test_the_text_is_a_config_and_fits_its_schema(found, clusters, at_root):
-    written = text(found, clusters if at_root else {}, at_root=at_root)
+    written = text({"": found}, clusters if at_root else {}, at_root=at_root)
     value = yamlio.read_value(written)
     jsonschema.validate(value, schema(), cls=jsonschema.Draft202012Validator)
     read = repository.read(value)
@@ -120,7 +120,7 @@ def test_the_text_is_a_config_and_fits_its_schema(found, clusters, at_root):
 
 
 def test_the_examples_in_comments_are_right_too():
-    shown = re.sub(r"^  # (exclude|external|clusters|-|  )(.*)", r"  \1\2", text(ClusterSettings(), {}), flags=re.MULTILINE)
+    shown = re.sub(r"^  # (exclude|external|clusters|-|  )(.*)", r"  \1\2", text({}, {}), flags=re.MULTILINE)
     read = repository.read(yamlio.read_value(shown))
     assert (len(read.exclude), len(read.external), len(read.clusters)) == (1, 1, 1)
 

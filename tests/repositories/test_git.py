@@ -15,6 +15,7 @@ from krm_fn.lsp.history import committed
 from krm_fn.lsp.session import Session
 from krm_fn.repositories import commits
 from krm_fn.repositories.absences import explanation
+from krm_fn.repositories.git import repository_of
 
 ROOT = Path(__file__).resolve().parents[2]
 VM = (ROOT / "kustomization-examples" / "one-vm" / "vm.yaml").read_text()
@@ -296,3 +297,19 @@ def test_variables_of_a_hook_lead_nowhere_else(here, tmp_path, monkeypatch):
     monkeypatch.delenv("GIT_DIR")
     monkeypatch.delenv("GIT_OBJECT_DIRECTORY")
     assert found.commit("HEAD") == output(here, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("text", ["gitdir: \0\n", "gitdir: a\0b\n"])
+def test_a_file_of_git_that_names_no_place_is_refused(here, text):
+    shutil.rmtree(here / ".git")
+    (here / ".git").write_text(text)
+    with pytest.raises(UsageError, match="is not a git repository"):
+        commits.repository_of(str(here))
+
+
+@pytest.mark.parametrize(("name", "words"), [("index", "ls-files"), ("packed-refs", "for-each-ref")])
+def test_a_pipe_in_a_folder_of_git_is_not_read(here, name, words, monkeypatch):
+    monkeypatch.setattr("krm_fn.repositories.git.TIMEOUT", 5)
+    (here / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(here / ".git" / name)
+    assert repository_of(str(here)).finished(words).code == 0

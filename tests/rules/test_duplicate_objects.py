@@ -1,9 +1,17 @@
 """Objects of one name: how many findings there are, and how severe they are."""
 
+import pytest
+
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 
+USER = {
+    "apiVersion": "kubevirt.io/v1",
+    "kind": "VirtualMachine",
+    "metadata": {"name": "user"},
+    "spec": {"template": {"spec": {"volumes": [{"name": each, "secret": {"secretName": each}} for each in "abc"]}}},
+}
 FOLDER = frozenset(("vms/",))
 
 
@@ -12,7 +20,8 @@ def secret(name, value, version="v1", kind="Secret"):
 
 
 def duplicates(items, places=(), units=()):
-    outcome = stages.render(items, Config(mode="validate"), places=places, judging=Judging(units=units))
+    places, units = [*places, ("user.yaml", 0)] if places else (), [*units, FOLDER] if units else ()
+    outcome = stages.render([*items, USER], Config(mode="validate"), places=places, judging=Judging(units=units))
     return [
         (each.severity, each.ref.name, each.message.partition(" is ")[2])
         for each in outcome.findings
@@ -35,7 +44,8 @@ def test_what_is_applied_together_is_told_for_each_object():
 
 
 def test_an_object_in_two_api_versions_is_a_warning():
-    items = [secret("a", "1", version=f"example.com/{version}", kind="Sample") for version in ("v1alpha1", "v1")]
+    group, kind = "snapshot.kubevirt.io", "VirtualMachineSnapshot"
+    items = [secret("a", "1", version=f"{group}/{version}", kind=kind) for version in ("v1alpha1", "v1beta1")]
     assert [each[:2] for each in duplicates(items)] == [("warning", "a")]
 
 
@@ -51,3 +61,20 @@ def test_a_size_in_two_api_versions_is_an_error():
         for number, version in enumerate(("v1alpha2", "v1beta1"), 1)
     ]
     assert [each[:2] for each in duplicates(sizes)] == [("error", "small")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "version", "name", "count"),
+    [
+        ("NetworkPolicy", "networking.k8s.io/v1", "a", 0),
+        ("Sample", "example.com/v1", "a", 0),
+        ("Secret", "v1", "of-another-program", 0),
+        ("Secret", "v1", "a", 1),
+        ("SealedSecret", "bitnami.com/v1alpha1", "a", 1),
+        ("SealedSecret", "bitnami.com/v1alpha1", "of-another-program", 0),
+        ("LimitRange", "v1", "limits", 1),
+        ("DataVolume", "cdi.kubevirt.io/v1beta1", "disk", 1),
+    ],
+)
+def test_only_what_concerns_vms_is_told(kind, version, name, count):
+    assert len(duplicates([secret(name, value, version=version, kind=kind) for value in ("1", "2")])) == count

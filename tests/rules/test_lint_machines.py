@@ -34,6 +34,15 @@ def test_an_object_that_comes_twice_is_one_machine():
     assert in_two(writer("a"), writer("a")) == []
 
 
+def test_a_vm_and_an_instance_of_one_name_are_one_machine():
+    vm = writer("web")
+    instance = thing("kubevirt.io/v1", "VirtualMachineInstance", "web", vm["spec"]["template"]["spec"])
+    assert in_two(vm, instance) == []
+    assert in_two(vm, instance, writer("db")) == [("warning", "web")]
+    assert in_two(writer("web", strategy="Halted"), instance, writer("db")) == [("warning", "web")]
+    assert in_two(vm, {**instance, "metadata": {"name": "web", "namespace": "lab"}}) == []
+
+
 def test_each_after_the_first_by_name_is_told():
     assert shared(on("lan", "c"), on("lan", "b"), on("lan", "a")) == [("warning", "c"), ("warning", "b")]
 

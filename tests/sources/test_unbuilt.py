@@ -61,7 +61,37 @@ def test_what_a_machine_without_a_namespace_makes_may_be_the_one_that_is_meant(t
     maker = DISK.replace("  template:", template).replace("persistentVolumeClaim: {claimName", "dataVolume: {name")
     write(tmp_path, {"web.yaml": maker, "copy.yaml": DISK.replace("name: web", "name: copy\n  namespace: shop")})
     assert reported(tmp_path) == []
-    assert reported(tmp_path, "web.yaml", "copy.yaml") == [("missing-object", "copy.yaml")]
+    assert reported(tmp_path, "web.yaml", "copy.yaml") == []
+
+
+NETWORK = (
+    "apiVersion: k8s.cni.cncf.io/v1\nkind: NetworkAttachmentDefinition\nmetadata: {name: lan, namespace: shop}\nspec: {}\n"
+)
+ON_NETWORK = VM.replace("devices: {}", "devices: {interfaces: [{name: lan, bridge: {}}]}") + (
+    "      networks: [{name: lan, multus: {networkName: lan}}]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("vm", "other"),
+    [
+        (DISK, CLAIM),
+        (with_namespace(DISK, "shop"), CLAIM.replace(", namespace: shop", "")),
+        (ON_NETWORK, NETWORK),
+        (with_namespace(ON_NETWORK, "shop"), NETWORK.replace(", namespace: shop", "")),
+    ],
+)
+def test_a_kustomization_leaves_a_namespace_that_is_not_written_to_who_applies(tmp_path, vm, other):
+    write(
+        tmp_path, {"vm.yaml": vm, "other.yaml": other, "kustomization.yaml": kustomization(resources=["vm.yaml", "other.yaml"])}
+    )
+    assert reported(tmp_path) == []
+    write(tmp_path, {"kustomization.yaml": kustomization(resources=["vm.yaml", "other.yaml"], namespace="lab")})
+    assert reported(tmp_path) == []
+    write(tmp_path, {"vm.yaml": with_namespace(vm.replace("\n  namespace: shop", ""), "lab")})
+    written = other.replace("name: root}", "name: root, namespace: shop}").replace("name: lan}", "name: lan, namespace: shop}")
+    write(tmp_path, {"other.yaml": written, "kustomization.yaml": kustomization(resources=["vm.yaml", "other.yaml"])})
+    assert reported(tmp_path) == [("missing-object", "vm.yaml")]
 
 
 def test_an_object_is_missing_where_all_namespaces_are_written(tmp_path):

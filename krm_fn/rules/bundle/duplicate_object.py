@@ -1,6 +1,7 @@
 """Two different objects have the same kind and name.
 
-What it finds: two objects in the bundle with the same group, kind, namespace and name, but different content. Objects that
+What it finds: two objects in the bundle with the same group, kind, namespace and name, but different content: those of
+KubeVirt's kinds, quotas and limits, and the claims, Secrets, networks and the like that a VM or DataVolume uses. Objects that
 differ only in the host's own annotations count as one: kpt sends an item twice where selectors overlap. In folders, objects
 are compared where something applies both: one kustomization, or one folder. Different kustomizations or folders may be for
 different clusters. Different files of a folder that no kustomization builds are a warning: they may be variants, of which
@@ -32,6 +33,8 @@ from krm_fn.base.console import file_name
 from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of
 from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS
 from krm_fn.rules.registry import Hit, also, rule
+from krm_fn.rules.shared.available_objects import GROUPS, made_by
+from krm_fn.rules.shared.object_references import referred
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.rules.facts.bundles import BundleFacts
 
+GROUP = "kubevirt.io"
+# What bounds the VMs of a namespace.
+BOUNDS = ("ResourceQuota", "LimitRange")
 HOST_ANNOTATIONS = ("config.kubernetes.io/", "internal.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/")
 
 
@@ -50,13 +56,23 @@ def duplicate_object(facts: BundleFacts) -> Iterator[Hit]:
     for entry in facts.bundle.entries:
         if name_of(entry.obj):
             namesakes.setdefault(_key(entry.obj), []).append(entry)
-    ordered = (facts.bundle.ordered(found) for found in namesakes.values() if len(found) > 1)
+    several = (found for found in namesakes.values() if len(found) > 1)
+    ordered = (facts.bundle.ordered(found) for found in several if _concerns_vms(found[0].obj, facts.bundle))
     clashes = [clash for found in ordered for clash in _clashes(found, facts.bundle)]
     groups: dict[tuple[str, ...], list[tuple[Entry, Entry]]] = {}
     for number, (entry, first) in enumerate(clashes):
         groups.setdefault(_group(entry, first, number, facts.bundle), []).append((entry, first))
     for group in groups.values():
         yield _hit(*group[0], facts, others=len(group) - 1)
+
+
+def _concerns_vms(obj: Object, bundle: Bundle) -> bool:
+    """True for a kind of KubeVirt, and for an object, or what makes one, that something of KubeVirt uses."""
+    kind, group = kind_of(obj), group_of(obj)
+    if group == GROUP or group.endswith("." + GROUP) or (kind in BOUNDS and not group):
+        return True
+    named = [(kind, effective_namespace(obj), name_of(obj))] if GROUPS.get(kind) == group else []
+    return not referred(bundle).isdisjoint((*named, *made_by(obj)))
 
 
 def _clashes(found: list[Entry], bundle: Bundle) -> Iterator[tuple[Entry, Entry]]:

@@ -10,6 +10,10 @@ What it finds: a policy whose verdict can't be known here. For an entry of `sche
 Of a ValidatingAdmissionPolicy of the bundle, the expression and the reason are named. What only the cluster knows, such as
 who asks (`request.userInfo`, `authorizer`), and what can't be evaluated here exactly as Kubernetes does, is never guessed.
 
+It is an error if a policy takes more than its share of the work of a run: the API server, too, refuses an object if an
+expression costs too much. It is a warning where that would let the object in, which is if the policy has the `failurePolicy`
+`Ignore`, or no binding that denies, and for an entry of `schemaPolicies` that is no error itself. All else is a warning.
+
 It also finds rules of your own that fail, and packages of rules that only a file of the repository names.
 
 Why it matters: the policy is not enforced. Objects that it would refuse pass.
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
 WRITTEN = ("spec", "metadata")
 
 
-@rule(severity="warning")
+@rule(severity="error")
 def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
     for each in facts.unevaluated:
         if each.refused or each.is_unbound:
@@ -57,4 +61,9 @@ def policy_not_evaluated(facts: BundleFacts) -> Iterator[Hit]:
             continue
         path = steps(each.place) if each.entry and each.place.startswith(WRITTEN) else ()
         place = f"{each.place}: " if each.place and not path else ""
-        yield Hit(message=f"the {each.policy} is not evaluated: {place}{each.why}", path=path, about=each.entry)
+        yield Hit(
+            message=f"the {each.policy} is not evaluated: {place}{each.why}",
+            severity="error" if each.is_spent and each.fails_closed else "warning",
+            path=path,
+            about=each.entry,
+        )

@@ -1,12 +1,12 @@
 """An object refers to another object that is not in the bundle.
 
 What it finds: a PersistentVolumeClaim, DataVolume, DataSource, VolumeSnapshot, Secret, ConfigMap, ServiceAccount,
-NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume refers to, or a VM
-or its snapshot that a snapshot, restore, export, clone or migration refers to, and that the bundle neither contains nor
-creates. dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count as what they create. `optional`
-sources are skipped. Each object is reported once, at the first reference to it. It is a warning if the name is a misspelling
-of one in the bundle. That name is proposed only if it is safe to write there: no machine or workload uses the object, and it
-is not the object that is being created.
+NetworkAttachmentDefinition or ResourceClaim that a VM, an instance, a pool, a replica set or a DataVolume refers to, or a VM or
+its snapshot that a snapshot, restore, export, clone or migration refers to, and that the bundle neither contains nor creates.
+dataVolumeTemplates, DataVolumes, SealedSecrets, ExternalSecrets and the like count as what they create. `optional` sources are
+skipped, and a namespace that is not written may be any: who applies the bundle sets it. Each object is reported once, at the
+first reference to it. It is a warning if the name is a misspelling of one in the bundle. That name is proposed only if it is
+safe to write there: no machine or workload uses the object, and it is not the object that is being created.
 
 Why it matters: KubeVirt admits the VM and waits: the VM stays in `Provisioning` or `Scheduling`, or its pod in
 `ContainerCreating`, until the object exists. Often it is only a mistake in the name or in the namespace. Boot sources that

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of, previous_names
+from krm_fn.base.bundle import DEFAULT_NAMESPACE, effective_namespace
+from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, previous_names
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
@@ -105,6 +105,7 @@ class AvailableObjects:
         self._all_names: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
         self._held: dict[str, set[str]] = {}
         self._places: dict[str, dict[str, list[str]]] = {}
+        self._unwritten: dict[str, set[str]] = {}
         self._copiers: set[tuple[str, str]] | None = None
 
     def has(self, kind: str, namespace: str, name: str) -> bool:
@@ -121,6 +122,14 @@ class AvailableObjects:
             copiers = (entry.obj for each in COPIERS for entry in self._bundle.of_kind(each.kind, each.group))
             self._copiers = {(effective_namespace(obj), name_of(obj)) for obj in copiers}
         return (namespace, name.rpartition("-")[0]) in self._copiers
+
+    def may_have(self, kind: str, name: str, *, anywhere: bool) -> bool:
+        """True where who applies the bundle may put an object of that name into the namespace that is meant.
+
+        The namespace of an object need not be written. `anywhere`: nor is the one that is meant.
+        """
+        self._of(kind)
+        return name in self._unwritten[kind] or (anywhere and bool(self.namespaces(kind, name)))
 
     def any(self, kind: str, namespace: str) -> bool:
         """True where the bundle contains such an object in the namespace, and not only one that a clone or restore creates."""
@@ -161,12 +170,16 @@ class AvailableObjects:
     def _of(self, kind: str) -> dict[str, set[str]]:
         if kind not in self._names:
             found: dict[str, set[str]] = {}
-            self._names[kind], self._previous[kind] = found, {}
+            self._names[kind], self._previous[kind], self._unwritten[kind] = found, {}, set()
             for entry in self._bundle.of_kind(kind, GROUPS[kind]):
                 self._add(kind, entry, found)
-            for namespace, name in self._made(kind):
+                if not namespace_of(entry.obj):
+                    self._unwritten[kind].add(name_of(entry.obj))
+            for owner, namespace, name in self._made(kind):
                 if name:
                     found.setdefault(namespace, set()).add(name)
+                    if namespace == DEFAULT_NAMESPACE and not namespace_of(owner):
+                        self._unwritten[kind].add(name)
         return self._names[kind]
 
     def _add(self, kind: str, entry: Entry, found: dict[str, set[str]]) -> None:
@@ -177,21 +190,28 @@ class AvailableObjects:
                 there = self._previous[kind].setdefault(namespace, {})
                 there[previous] = min(there.get(previous, name), name)
 
-    def _made(self, kind: str) -> Iterator[tuple[str, str]]:
+    def _made(self, kind: str) -> Iterator[tuple[Object, str, str]]:
+        """What others create: the maker, and namespace and name of what it makes."""
         for maker in MAKERS:
             if maker.makes == kind:
                 for entry in self._bundle.of_kind(maker.kind, maker.group):
-                    yield _place(maker, entry.obj), _first_text(entry.obj, maker.names)
+                    yield entry.obj, _place(maker, entry.obj), _first_text(entry.obj, maker.names)
         if kind in FROM_TEMPLATES:
             for holder in RENDERED:
                 for entry in self._bundle.of_kind(holder.kind, holder.group):
                     for template in as_list(get(entry.obj, holder.in_vm(DATA_VOLUMES))):
-                        yield effective_namespace(entry.obj), _first_text(template, (NAME,))
+                        yield entry.obj, effective_namespace(entry.obj), _first_text(template, (NAME,))
 
 
 def available_objects(bundle: Bundle) -> AvailableObjects:
     """The objects that the bundle makes available; all callers share one value."""
     return shared(bundle, AvailableObjects)
+
+
+def made_by(obj: Object) -> list[tuple[str, str, str]]:
+    """Kind, namespace and name of each object that an object of another program creates."""
+    makers = [each for each in MAKERS if (each.kind, each.group) == (kind_of(obj), group_of(obj))]
+    return [(each.makes, _place(each, obj), _first_text(obj, each.names)) for each in makers]
 
 
 def _place(maker: Maker, obj: Object) -> str:

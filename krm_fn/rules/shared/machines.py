@@ -27,14 +27,16 @@ class Machine:
     """A machine: `spec` is the instance spec, at `path` from the object's root; `copies` is the number of machines it creates.
 
     `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
-    there is none. `pooled`: each machine is a VM of its own, with the objects that the VM creates for itself.
+    there is none. `pooled`: each machine is a VM of its own, with the objects that the VM creates for itself. `is_instance`: it
+    is the instance itself.
     """
 
-    __slots__ = ("by_hand", "copies", "entry", "namespace", "path", "pooled", "spec", "starts", "vm")
+    __slots__ = ("by_hand", "copies", "entry", "is_instance", "namespace", "path", "pooled", "spec", "starts", "vm")
 
     def __init__(self, holder: Holder, entry: Entry, namespace: str) -> None:
         self.entry, self.namespace = entry, namespace
         self.path: Path = holder.instance
+        self.is_instance = not holder.template
         self.spec: Object = as_map(get(entry.obj, self.path))
         of_vm = holder.vm is not None
         self.vm: Object = as_map(get(entry.obj, holder.in_vm(("spec",)))) if of_vm else {}
@@ -48,16 +50,21 @@ class Machine:
 
 
 def machines(bundle: Bundle) -> tuple[Machine, ...]:
-    """All machines, kind by kind, ordered; of two objects with one name only the first, because the cluster has one."""
+    """All machines, kind by kind, ordered; of two objects with one name only the first, because the cluster has one.
+
+    A VM and an instance of one name are one machine, too: the VM, unless it does not start.
+    """
     return shared(bundle, _machines)
 
 
 def _machines(bundle: Bundle) -> tuple[Machine, ...]:
-    return tuple(
+    found = [
         Machine(holder, entry, namespace)
         for holder in SERVED.values()
         for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(holder.kind, holder.group)))
-    )
+    ]
+    of_vms = {(each.namespace, name_of(each.entry.obj)) for each in found if each.vm and not each.pooled and each.starts}
+    return tuple(each for each in found if not (each.is_instance and (each.namespace, name_of(each.entry.obj)) in of_vms))
 
 
 def _distinct(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:

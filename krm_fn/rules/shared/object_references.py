@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import text
+from krm_fn.base.objects import namespace_of, text
 from krm_fn.base.paths import EACH, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, SERVED
@@ -163,14 +163,33 @@ def _missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
     return found
 
 
+def referred(bundle: Bundle) -> frozenset[tuple[str, str, str]]:
+    """Kind, namespace and name of each object that something of KubeVirt refers to."""
+    return shared(bundle, _referred)
+
+
+def _referred(bundle: Bundle) -> frozenset[tuple[str, str, str]]:
+    found = set()
+    for (group, kind), rows in OWNERS.items():
+        entries = bundle.of_kind(kind, group)
+        tree = tree_of(rows) if entries else {}
+        for entry in entries:
+            namespace = effective_namespace(entry.obj)
+            places = places_of(entry.obj, tree)
+            found |= {named[:3] for path, row, around in places if (named := wanted(row, around, path[-1], namespace))}
+    return frozenset(found)
+
+
 def _add(owner: Entry, tree: Tree, there: AvailableObjects, found: dict[Wanted, list[Reference]]) -> None:
-    """Add the missing objects that an owner refers to."""
-    namespace = effective_namespace(owner.obj)
+    """Add the missing objects that an owner refers to. An unwritten namespace may be any: who applies the owner sets it."""
+    namespace, is_written = effective_namespace(owner.obj), bool(namespace_of(owner.obj))
     for path, row, around in places_of(owner.obj, tree):
         named = wanted(row, around, path[-1], namespace)
         if named is None or (named not in found and there.has(*named[:3])) or _numbered(owner.obj, row.kind):
             continue
-        found.setdefault(named, []).append(Reference(owner, path, around))
+        kind, meant, name, _ = named
+        if not there.may_have(kind, name, anywhere=not is_written and meant == namespace):
+            found.setdefault(named, []).append(Reference(owner, path, around))
 
 
 def places_of(obj: Object, tree: Tree) -> list[Occurrence]:
