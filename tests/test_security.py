@@ -40,7 +40,7 @@ PLAIN: dict[str, strangers.Files] = {
     "tests": {"cases/one/expected.yaml": "findings: []\n", "cases/one/input.yaml": strangers.VM % ("a", "u1.small")},
     "editor settings": {".vscode/settings.json": "{}", "sitecustomize.py": ""},
 }
-OUT = strangers.Link("../../outside/secret.yaml")
+OUT, CASE_OUT = strangers.Link("../../outside/secret.yaml"), strangers.Link("../../../outside/secret.yaml")
 # Links that lead out of the tree, wherever a kustomization, a chart or a folder may have one.
 LINKS: strangers.Files = {
     **PLAIN["chart"],
@@ -50,8 +50,15 @@ LINKS: strangers.Files = {
     **dict.fromkeys(
         ("app/link.yaml", "app/patch.yaml", "app/plugins/a.yaml", "app/made/a.yaml", "broken/a.yaml", "chart/values.yaml"), OUT
     ),
+    **dict.fromkeys((f"cases/three/{name}.yaml" for name in ("config", "expected", "input", "rendered")), CASE_OUT),
     "chart/templates/a.yaml": strangers.Link("../../../outside/secret.yaml"),
     "folder": strangers.Link("../outside"),
+}
+# Names that no file has.
+NO_NAMES: strangers.Files = {
+    "app/kustomization.yaml": 'generators: ["", "a\\0"]\n',
+    "base/kustomization.yaml": 'resources: ["a\\0", ../vm.yaml]\npatches: [{path: "a\\0"}]\ncomponents: ["a\\0"]\n',
+    "cases/four/expected.yaml": 'inputs: ["a\\0"]\n',
 }
 STARTED = {"kustomization": "kustomize", "chart": "helm", "git": "git"}
 
@@ -113,6 +120,11 @@ def test_files_of_strangers_do_what_the_table_says(world: World, name: str, way:
 @pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in CELLS))
 def test_no_link_is_followed_out_of_the_tree(world: World, name: str) -> None:
     watched(world, name, LINKS)
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(name for name, _ in CELLS))
+def test_no_null_byte_in_a_name_is_a_crash(world: World, name: str) -> None:
+    watched(world, name, NO_NAMES)
 
 
 @pytest.mark.parametrize(("name", "way"), CELLS)

@@ -137,9 +137,9 @@ class Workspace:
                 self.error = error
 
     def _makes_others(self, file: str) -> bool:
-        """True for a file that may change what the targets are, or how: it decides that, or it has come or gone."""
+        """True for a file that may change what the targets are, or how: it decides that, has come, gone or become a link."""
         decides = file.rpartition("/")[2] in DECIDING or is_within(file, self._searched.configs.policy_paths)
-        return decides or self._unit(file) is None or not os.path.exists(file)  # noqa: PTH110
+        return decides or self._unit(file) is None or os.path.islink(file) or not os.path.exists(file)  # noqa: PTH110, PTH114
 
     def _search(self) -> None:
         """Find the targets again: all of them are to be judged."""

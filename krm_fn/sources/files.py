@@ -216,6 +216,8 @@ def check_regular(mode: int) -> None:
 
 def read_found(file: str) -> tuple[bytes, Stamp]:
     """The text of a file that was found in a folder. Raises: OSError, also if it is no regular file any more."""
+    if NO_NAME in file:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file)
     real = os.path.realpath(file)
     texts = _unsaved.get()
     if texts and real in texts:

@@ -124,3 +124,18 @@ def test_four_times_as_much_of_long_lines_and_deep_text_is_at_most_five_times_th
     session.begin()
     answer(session, "a: 1")
     assert calls(lambda: answer(session, large)) <= 5 * calls(lambda: answer(session, small))
+
+
+def test_a_file_that_becomes_a_link_out_of_the_folder_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "outside.yaml").write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: hidden}\n")
+    tree = tmp_path / "tree"
+    shutil.copytree(BUNDLE, tree)
+    (tree / ".git").mkdir()
+    file = "sizes.yaml"
+    monkeypatch.chdir(tree)
+    session = Session()
+    session.begin()
+    (tree / file).unlink()
+    (tree / file).symlink_to("../outside.yaml")
+    session.change([file])
+    assert file not in session.workspace.files()

@@ -83,6 +83,9 @@ def read(folder: str, tops: Sequence[str]) -> Case:
 
     Raises: ConfigError, InputError: they name the file, and the place in it.
     """
+    for each in (Path(folder, name) for name in (EXPECTED, RENDERED)):
+        if each.exists() and not is_within(str(each), map(os.path.realpath, tops)):
+            raise InputError("this is a link out of the folder that is tested; expected a file", file=file_name(str(each)))
     file = Path(folder, EXPECTED)
     fields: dict[str, Any] = {}
     if file.exists():
