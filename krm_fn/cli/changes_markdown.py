@@ -12,6 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME
+from krm_fn.base.markdown import prose
 from krm_fn.changes.owners import VM
 from krm_fn.cli.changes_groups import AS_BEFORE, KEPT, WITHOUT_EFFECT, counted, grouped, places, reach_line, reaches, word_of
 from krm_fn.cli.changes_sizes import quota_lines
@@ -27,7 +28,7 @@ from krm_fn.cli.changes_text import (
     what,
     who,
 )
-from krm_fn.cli.formats.markdown import LONGEST, prose
+from krm_fn.cli.formats.markdown import LONGEST
 from krm_fn.cli.pens import MARKDOWN
 
 if TYPE_CHECKING:

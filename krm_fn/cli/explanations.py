@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import printable
+from krm_fn.base.markdown import prose
 from krm_fn.base.value import Value
 from krm_fn.cli.explained_tree import tree
-from krm_fn.cli.formats.markdown import prose
 from krm_fn.explaining.wording import named, notes_of, place_of, source_text, written
 
 if TYPE_CHECKING:

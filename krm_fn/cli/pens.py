@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from krm_fn.base import markdown
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.value import Value
-from krm_fn.cli.formats import markdown
 
 
 class Pen(Value):

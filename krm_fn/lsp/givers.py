@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
+from krm_fn.base.markdown import code, prose
 from krm_fn.base.paths import dotted, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.lsp import sizes
-from krm_fn.lsp.markdown import code, plain
 from krm_fn.repositories.explained import explained as of_unit
 from krm_fn.repositories.explained_places import with_places
 
@@ -73,7 +73,7 @@ def about(known: Explained, written: object, path: Path) -> Iterator[str]:
         return
     yield f"Value: {code(_sized(field['value'], path))}, from {_source(field['source'])}"
     if field.get("how"):
-        yield plain(field["how"])
+        yield prose(field["how"])
     lines = [f"- also decided by {_source(each)}" for each in field.get("beside", ())]
     lines += [f"- no say: {_source(each)} wants {code(_sized(each['wanted'], path))}" for each in field.get("lost", ())]
     if lines:

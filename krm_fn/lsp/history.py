@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
+from krm_fn.base.markdown import code
 from krm_fn.changes.diffing import compare
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import side
 from krm_fn.changes.summary import called
-from krm_fn.lsp.markdown import code
 from krm_fn.repositories import commits
 
 if TYPE_CHECKING:

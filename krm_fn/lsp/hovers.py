@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
+from krm_fn.base.markdown import code, prose
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.catalogue import KINDS, view
@@ -14,7 +15,6 @@ from krm_fn.lsp.answers import Hover, Span
 from krm_fn.lsp.api import field_at
 from krm_fn.lsp.field_texts import text_of
 from krm_fn.lsp.index import namespace_of
-from krm_fn.lsp.markdown import code, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -72,9 +72,9 @@ def _of_field(outline: Outline, here: Here, known: Known) -> Iterator[str]:
     if field is None:
         return
     group, kind = root.text("apiVersion").rpartition("/")[0], root.text("kind")
-    yield f"**{plain(field.name)}** — {_type(field)}"
+    yield f"**{prose(field.name)}** — {_type(field)}"
     if text := text_of(group, kind, path):
-        yield plain(text)
+        yield prose(text)
     if field.values:
         yield f"Values: {', '.join(map(code, field.values))}"
     if field.elsewhere:
@@ -97,11 +97,11 @@ def _of_name(occurrence: Occurrence, known: Known) -> Iterator[str]:
     spec = known.spec_of(name)
     places = known.index.definitions(name)
     if spec is not None and name.kind.endswith(("Instancetype", "Preference")):
-        yield f"**{plain(name.name)}** — {name.kind} in {code(places[0].place.file)}" if places else f"**{plain(name.name)}**"
+        yield f"**{prose(name.name)}** — {name.kind} in {code(places[0].place.file)}" if places else f"**{prose(name.name)}**"
         yield from _of_spec(spec)
     elif places:
         at = places[0].place
-        yield f"**{plain(name.name)}** — {name.kind}, defined in {code(at.file)}, line {at.line + 1}"
+        yield f"**{prose(name.name)}** — {name.kind}, defined in {code(at.file)}, line {at.line + 1}"
     elif name.kind in KINDS:
         yield from _of_catalogue(name, known.release)
 
@@ -111,14 +111,14 @@ def _of_machine(name: Name, known: Known) -> Iterator[str]:
     record = known.record_of(key)
     if record is None:
         return
-    yield f"**{plain(name.name)}** — {sizes.size(record) or sizes.why_unknown(record)}"
+    yield f"**{prose(name.name)}** — {prose(sizes.size(record) or sizes.why_unknown(record))}"
     if given := "" if sizes.size(record) else known.given_of(record):
-        yield f"The instancetype {code(record['instancetype'])} gives {given}"
+        yield f"The instancetype {code(record['instancetype'])} gives {prose(given)}"
     if sizes.topology(record):
-        yield f"Topology: {sizes.topology(record)}"
+        yield f"Topology: {prose(sizes.topology(record))}"
     if sizes.pod(record):
         label = "No pod" if record.get("podError") else "Pod requests"
-        yield f"{label}: {plain(sizes.pod(record))}"
+        yield f"{label}: {prose(sizes.pod(record))}"
     if change := known.change_of(key):
         yield change
 
@@ -127,7 +127,7 @@ def _of_spec(spec: Object) -> Iterator[str]:
     """The size that an instancetype sets, or the one that a preference requires."""
     for label, part in (("", spec), ("Requires ", as_map(spec.get("requirements")))):
         if words := sizes.of_spec(part):
-            yield f"{label}{words}"
+            yield f"{label}{prose(words)}"
     topology = as_map(spec.get("cpu")).get("preferredCPUTopology")
     if topology:
         yield f"Topology: {code(str(topology))}"
@@ -140,11 +140,11 @@ def _of_catalogue(name: Name, release: Release) -> Iterator[str]:
     except RenderError:
         spans = catalogue.spans(name.kind, name.name)
         if spans:
-            yield f"**{plain(name.name)}** is not in the catalogue of KubeVirt {release}."
+            yield f"**{prose(name.name)}** is not in the catalogue of KubeVirt {release}."
             yield f"It is in the catalogues of {view.in_words(spans)}."
         return
-    yield f"**{plain(name.name)}** — {name.kind} of the catalogue of KubeVirt {release}"
-    yield "\n".join(f"- {plain(label)}: {plain(text)}" for label, text in described)
+    yield f"**{prose(name.name)}** — {name.kind} of the catalogue of KubeVirt {release}"
+    yield "\n".join(f"- {prose(label)}: {prose(text)}" for label, text in described)
     if found.deprecated(name.kind, name.name):
         yield "**Deprecated** in this release."
     if removed := found.removed_in(name.kind, name.name):

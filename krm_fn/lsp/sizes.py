@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from krm_fn.base.errors import RenderError
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import quantity
-from krm_fn.lsp.markdown import plain
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 
@@ -53,7 +52,7 @@ def why_unknown(record: Object) -> str:
     """Why a machine has no size: `refused: …`, `unknown: …`."""
     for key in ("refused", "unknown"):
         if record.get(key):
-            return f"{key}: {plain(record[key][0])}"
+            return f"{key}: {record[key][0]}"
     return "size not known"
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from krm_fn import explain
+from krm_fn.base.markdown import prose
 from krm_fn.cli.explanations import FORMATS, Layout
 
 if TYPE_CHECKING:
@@ -44,6 +45,13 @@ def test_a_name_is_text_in_markdown(name: str) -> None:
             assert token.type in ("text", "code_inline"), token
             said = "" if token.type == "code_inline" else token.content
             assert not re.search(r"[@<>\[\]|`*~!#&$]|//|www\.|:\w+:|[0-9a-f]{7}|GH-\d", said), said
+
+
+@pytest.mark.parametrize("text", ["- a", "+ a", "1. a", "1) a", "---", "===", "a\n===", *HOSTILE])
+def test_a_text_by_itself_is_one_paragraph_without_markup(text: str) -> None:
+    opening, inline, closing = MarkdownIt("commonmark", {"html": True}).enable("table").parse(f"before\n{prose(text)}")
+    assert (opening.type, closing.type) == ("paragraph_open", "paragraph_close")
+    assert {token.type for token in inline.children or ()} <= {"text", "code_inline", "softbreak"}
 
 
 @given(field=st.sampled_from(FIELDS), below=BELOW)

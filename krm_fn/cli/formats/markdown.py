@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME, one_line, printable
+from krm_fn.base.markdown import code, prose
 from krm_fn.base.paths import dotted
 from krm_fn.findings import results
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 MARK = f"<!-- {NAME} check -->"
 # GitHub takes 65,536 characters in a comment; GitLab takes more.
 LONGEST = 60_000
-# What GitHub and GitLab make more than text of: markup, mentions, references, addresses, commits, emoji.
-SPECIAL = re.compile(r"""[^\w→\xd7.,;:()'"/=+?-]|_|//|www\.|(GH|CVE|CWE)-\d|[0-9a-f]{7}|:\w+:|\bmailto:""", re.IGNORECASE)
 ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
@@ -60,16 +57,3 @@ def _row(finding: Finding) -> str:
     cells = (ICONS[finding.severity], code(results.place(finding)), code(str(finding.ref or "")))
     said = " ".join(filter(None, (finding.message, results.in_targets(finding))))
     return f"| {' | '.join(cells)} | {what}{prose(said)} ({rule}) |"
-
-
-def prose(text: str) -> str:
-    """The text as prose, in which words that could be more than text are code: there is no markup, mention or link in it."""
-    words = one_line(printable(text)).split(" ")
-    runs = [(special, " ".join(run)) for special, run in groupby(words, lambda word: bool(SPECIAL.search(word)))]
-    return " ".join(code(run) if special else run for special, run in runs)
-
-
-def code(text: str) -> str:
-    """The text as a code span, "" where there is none. Nothing in it ends the span or the cell of the table."""
-    text = printable(text).replace("`", "\\x60").replace("|", "\\x7c")
-    return f"`{one_line(text)}`" if text.strip() else ""

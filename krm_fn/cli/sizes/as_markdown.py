@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.cli.formats.markdown import code
+from krm_fn.base.markdown import code
 from krm_fn.cli.sizes import DEVICES, NOTE, nodes
 from krm_fn.cli.sizes.cells import about, costs, devices, figures, note, plain, stopped
 from krm_fn.sizing.texts import amount
