@@ -108,7 +108,7 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     if parsed.found.sources or parsed.lost:
         target, how = (None, options.but(fixing=False)) if parsed.problem else (unit.target, options)
         result = judge_sources(parsed, unit.settings, how, taken, target=target, before=unit.before)
-        result = _with_steps(result, parsed, unit)
+        result = _with_steps(result, parsed, taken, unit)
     notes = (*parsed.notes, *taken.notes, *result.notes)
     if parsed.problem:
         about = judge_problem(unit, parsed.problem)
@@ -118,12 +118,14 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     return result.but(name=unit.name, cluster=unit.settings.cluster, notes=notes)
 
 
-def _with_steps(result: UnitResult, parsed: Parsed, unit: Unit) -> UnitResult:
+def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit) -> UnitResult:
     """The result with what the steps say by which this program renders the objects: what they refuse never leaves."""
-    if not parsed.steps:
+    if not (parsed.steps or unit.settings.rendered):
         return result
     places = Places(parsed.found)
-    found = places.located(each for each in leaving(parsed).findings if each.item < len(parsed.found.items))
+    found = places.located(
+        each for each in leaving(parsed, taken, unit.settings).findings if each.item < len(parsed.found.items)
+    )
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
     known = {(each.rule, each.file, each.line, each.path) for each in result.findings}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
