@@ -1,7 +1,7 @@
 """The config of a repository: the keys of the function config, and those that only the command's file has.
 
-`exclude`, `external`, `helm` and `kustomizeBuildFlags` stand beside the function config's keys below `spec`; so do `clusters`,
-each of which may have all of these keys again.
+`exclude`, `external`, `helm`, `rendered` and `kustomizeBuildFlags` stand beside the function config's keys below `spec`; so do
+`clusters`, each of which may have all of these keys again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Section(Value):
     """What a repository's config states, or one of the clusters in it.
 
     `stated` has the fields of Config that it states. `exclude` are globs, relative to the file. `build_flags` is None where
-    it states none, and so is `helm`: Helm charts are built.
+    it states none, and so are `helm`: Helm charts are built; and `rendered`: a pipeline renders before it applies.
     """
 
     stated: dict[str, Any] = {}  # noqa: RUF012  nobody writes into a Value
@@ -50,6 +50,7 @@ class Section(Value):
     external: tuple[External, ...] = ()
     build_flags: tuple[str, ...] | None = None
     helm: bool | None = None
+    rendered: bool | None = None
 
 
 class ClusterSection(Section):
@@ -191,6 +192,7 @@ def _known_keys(given: dict[Any, Any], known: tuple[str, ...], of: str, path: st
 OF_SECTION: dict[str, tuple[str, Check]] = {
     "exclude": ("exclude", _globs),
     "helm": ("helm", _switch),
+    "rendered": ("rendered", _switch),
     "external": ("external", _externals),
     "kustomizeBuildFlags": ("build_flags", _build_flags),
 }

@@ -68,6 +68,10 @@ def _own_keys() -> Schema:
             "description": "true: build Helm charts with `helm template`, and check what they make",
             "anyOf": [{"type": "boolean"}, *UNSET],
         },
+        "rendered": {
+            "description": "true: a pipeline renders what is in git, with this config, before it is applied",
+            "anyOf": [{"type": "boolean"}, *UNSET],
+        },
         "kustomizeBuildFlags": {
             "description": "flags of `kustomize build`",
             "anyOf": [{"type": "array", "items": {"enum": allowed_build_flags()}}, *UNSET],

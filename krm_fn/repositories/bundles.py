@@ -48,7 +48,7 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         about = judging.judge_problem(unit, parsed.problem.but(counts=True, instead="uncompared")).findings
         notes = judging.judge_problem(unit, parsed.problem).notes
         return UnitObjects(findings=about, notes=notes, is_whole=False, counts=parsed.problem.counts)
-    found = leaving(parsed)
+    found = leaving(parsed, taken, unit.settings)
     is_whole = all(each.is_template for each in parsed.lost) and not found.fails
     unread = reported(parsed.lost, config.severity, judging.release_of(config))
     if found.fails:

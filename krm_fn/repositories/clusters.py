@@ -44,7 +44,7 @@ class TargetSettings(Value):
     """How one target is built and judged. `cluster` is the name of its cluster, "" where it belongs to none.
 
     `file` is the config nearest to the target, as messages name it; "" where there is none.
-    `helm`: Helm charts are built.
+    `helm`: Helm charts are built. `rendered` is the config with which a pipeline renders what is in git, None where none does.
     """
 
     config: Config
@@ -53,6 +53,7 @@ class TargetSettings(Value):
     build_flags: tuple[str, ...] = ()
     file: str = ""
     helm: bool = False
+    rendered: Config | None = None
 
 
 class ConfigFile(Value):
@@ -257,13 +258,15 @@ class Configs:
         if not self._trusted:
             stated = _without_power(stated)
         of_configs = next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ())
+        laid = self._flags(Config(**stated))
         return TargetSettings(
-            config=self._flags(Config(**stated)),
+            config=laid,
             cluster=cluster.name if cluster else "",
             external=tuple(dict.fromkeys(each for section in sections for each in section.external)),
             build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
             helm=next((each.helm for each in reversed(sections) if each.helm is not None), False),
+            rendered=laid if next((each.rendered for each in reversed(sections) if each.rendered is not None), False) else None,
         )
 
 

@@ -110,7 +110,7 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     if parsed.found.sources or parsed.lost:
         target, how = (None, options.but(fixing=False)) if parsed.problem else (unit.target, options)
         result = judge_sources(parsed, unit.settings, how, taken, target=target, before=unit.before)
-        result = _with_steps(result, parsed, unit)
+        result = _with_steps(result, parsed, taken, unit)
     notes = (*parsed.notes, *taken.notes, *result.notes)
     if parsed.problem:
         about = judge_problem(unit, parsed.problem)
@@ -120,17 +120,19 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     return result.but(name=unit.name, cluster=unit.settings.cluster, notes=notes)
 
 
-def _with_steps(result: UnitResult, parsed: Parsed, unit: Unit) -> UnitResult:
+def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit) -> UnitResult:
     """The result with what the steps say by which this program renders the objects: what they refuse never leaves.
 
     A reference that the steps resolve is none any more in the cluster.
     """
-    if not parsed.steps:
+    if not (parsed.steps or unit.settings.rendered):
         return result
-    left, places = leaving(parsed), Places(parsed.found)
+    left, places = leaving(parsed, taken, unit.settings), Places(parsed.found)
     found = places.located(each for each in left.findings if each.item < len(parsed.found.items))
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
-    own = result.findings if left.fails else tuple(each for each in result.findings if each.rule not in OF_REFERENCES)
+    own = result.findings
+    if parsed.steps and not left.fails:
+        own = tuple(each for each in own if each.rule not in OF_REFERENCES)
     known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
     return result.but(findings=results.ordered([*own, *fingerprints.printed(new)]))

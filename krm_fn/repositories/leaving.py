@@ -1,6 +1,7 @@
-"""What leaves a unit for the cluster where this program is a step of its own: the objects as the step renders them.
+"""What leaves a unit for the cluster where this program is a step of its own, or of a pipeline: the objects as it renders them.
 
-The step sees only the list that its host sends it. So it knows nothing of what the other units of the cluster have.
+A step of a kustomization sees only the list that its host sends it. So it knows nothing of what the other units of the cluster
+have. A pipeline calls the command, which knows it.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from krm_fn.base.paths import copy, put
 from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
+from krm_fn.pipeline.stages import Judging
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
     from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.loading import Parsed
+    from krm_fn.repositories.sharing import Taken
 
 
 class Leaving(Value):
@@ -30,27 +35,35 @@ class Leaving(Value):
     fails: bool = False
 
 
-def leaving(parsed: Parsed) -> Leaving:
-    """What the steps of a unit make of its objects, one after the other; without a step, the objects.
+def leaving(parsed: Parsed, taken: Taken, settings: TargetSettings) -> Leaving:
+    """What the steps of a unit make of its objects, one after the other, and at last its pipeline; without any, the objects.
 
-    Raises: ConfigError for a step whose config is wrong.
+    `taken` is what the unit takes of others. Raises: ConfigError for a step whose config is wrong.
     """
     items: Sequence[Any] = parsed.found.items
-    if not parsed.steps:
-        return Leaving(items=items)
-    numbers = [number for source in parsed.found.sources for number in source.objects]
-    items = [_renamed(item, parsed.names[number]) for item, number in zip(items, numbers, strict=True)]
-    findings: list[Finding] = []
+    if parsed.steps:
+        numbers = [number for source in parsed.found.sources for number in source.objects]
+        items = [_renamed(item, parsed.names[number]) for item, number in zip(items, numbers, strict=True)]
+    found, places = Leaving(items=items), parsed.found.places
     for step in parsed.steps:
-        settings = config.read(step)
-        places = [*parsed.found.places, *[("", 0)] * len(items)][: len(items)]
-        outcome = stages.render(items, settings, places=places)
-        findings += outcome.findings
-        if results.exit_code(outcome.findings, settings.fail_on):
-            return Leaving(items=(), findings=tuple(findings), fails=True)
-        items = outcome.in_order
-    left = [item for item in map(_bare, items) if not _is_local(item)]
-    return Leaving(items=left, findings=tuple(findings))
+        found = _rendered(found, config.read(step), Judging(), places)
+    if parsed.steps:
+        found = found.but(items=[item for item in map(_bare, found.items) if not _is_local(item)])
+    if settings.rendered:
+        found = _rendered(found, settings.rendered, Judging(surroundings=taken.surroundings(settings.external)), places)
+    return found
+
+
+def _rendered(found: Leaving, settings: Config, judging: Judging, places: Sequence[tuple[str, int]]) -> Leaving:
+    """What one step makes of what the steps before it have left. `places` are those of the first objects."""
+    if found.fails:
+        return found
+    every = [*places, *[("", 0)] * len(found.items)][: len(found.items)]
+    outcome = stages.render(found.items, settings, judging=judging, places=every)
+    findings = (*found.findings, *outcome.findings)
+    if results.exit_code(outcome.findings, settings.fail_on):
+        return Leaving(items=(), findings=findings, fails=True)
+    return Leaving(items=outcome.in_order, findings=findings)
 
 
 def _renamed(item: Any, name: str) -> Any:

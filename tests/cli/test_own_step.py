@@ -135,3 +135,50 @@ def test_a_step_resolves_names_that_kustomize_has_prefixed_since(here: Path) -> 
     (here / "base/size.yaml").write_text(SIZE.replace("guest: 2}", "guest: 4}"))
     (record,) = diff(here)
     assert (record["name"], record["guest"]) == ("dev-web", {"vcpus": {"old": 2, "new": 4}})
+
+# A pipeline renders with what the whole cluster has, and by the repository's config.
+CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n"
+APART = {
+    "platform/kustomization.yaml": "resources: [size.yaml]\n",
+    "platform/size.yaml": SIZE,
+    "vms/kustomization.yaml": "resources: [vm.yaml]\n",
+    "vms/vm.yaml": VM,
+}
+
+
+def edited(here: Path, config: str) -> list[dict[str, object]]:
+    commit(here, {**APART, ".kubevirt-render.yaml": CONFIG + config})
+    (here / "platform/size.yaml").write_text(SIZE.replace("guest: 2}", "guest: 4}"))
+    return diff(here)
+
+
+def test_where_a_pipeline_renders_an_edit_of_an_instancetype_changes_the_vm(here: Path) -> None:
+    (record,) = edited(here, "  rendered: true\n")
+    assert record["guest"] == {"vcpus": {"old": 2, "new": 4}}
+    assert "keeps" not in record
+
+
+def test_a_cluster_may_say_for_itself_that_a_pipeline_renders(here: Path) -> None:
+    (record,) = edited(here, "  clusters: [{name: a, targets: [platform, vms], rendered: true}]\n")
+    assert "keeps" not in record
+
+
+@pytest.mark.parametrize("config", ["  rendered: false\n", "  failOn: error\n"])
+def test_without_a_pipeline_the_vm_keeps_what_is_stored(here: Path, config: str) -> None:
+    (record,) = edited(here, config)
+    assert "keeps" in record
+
+
+def test_check_finds_nothing_more_where_a_pipeline_renders(here: Path) -> None:
+    found = [
+        run("check", ".", "--no-cache", cwd=tree(here, {**APART, ".kubevirt-render.yaml": CONFIG + config}))
+        for config in ("  rendered: true\n", "  rendered: false\n")
+    ]
+    assert found[0] == found[1]
+
+
+def test_adopting_the_pipeline_is_a_change(here: Path) -> None:
+    commit(here, {**APART, ".kubevirt-render.yaml": f"{CONFIG}  failOn: error\n"})
+    (here / ".kubevirt-render.yaml").write_text(f"{CONFIG}  rendered: true\n")
+    (record,) = diff(here)
+    assert record["name"] == "web"

@@ -80,7 +80,7 @@ def test_a_config_map_states_the_function_configs_keys():
     assert read(value) == RepositoryConfig(stated={"fail_on": "never", "severity": {"null-item": "off"}})
 
 
-@pytest.mark.parametrize("key", ["exclude", "external", "clusters", "kustomizeBuildFlags", "helm"])
+@pytest.mark.parametrize("key", ["exclude", "external", "clusters", "kustomizeBuildFlags", "helm", "rendered"])
 def test_the_function_config_has_none_of_these_keys(key):
     with pytest.raises(ConfigError, match="unknown key; expected one of mode, ") as caught:
         read_function_config({"apiVersion": "kubevirt-render.dev/v1alpha1", **file(**{key: []})})
@@ -161,6 +161,7 @@ COMMON = {
     "external": EXTERNAL,
     "kustomizeBuildFlags": FLAGS,
     "helm": st.sampled_from([True, False, None, "", "true", 1]),
+    "rendered": st.sampled_from([True, False, None, "", "true", 1]),
     "kubevirtVersion": st.sampled_from(["1.9", 1.9, None]),
     "severity": st.sampled_from([{"null-item": "off"}, {"nul": "off"}]),
     "configuration": st.sampled_from([{"cpuModel": "a"}, {"cpumodel": "a"}]),
