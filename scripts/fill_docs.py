@@ -84,7 +84,8 @@ def _walking(folder: Path) -> Callable[[re.Match[str]], str]:
             (here / what).parent.mkdir(parents=True, exist_ok=True)
             (here / what).write_text(body)
         elif kind == "run":
-            ran = subprocess.run(["bash", "-c", body], cwd=here, env=environment, capture_output=True, text=True, check=False)
+            command = ["/bin/bash", "-c", body]
+            ran = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=False)
             printed, errors = ran.stdout, ran.stderr
         elif not printed:
             raise ValueError(f"nothing is printed before {head}: {errors}")

@@ -1,7 +1,7 @@
 """The config of a repository: the keys of the function config, and those that only the command's file has.
 
-`exclude`, `external`, `helm`, `rendered` and `kustomizeBuildFlags` stand beside the function config's keys below `spec`; so do `clusters`,
-each of which may have all of these keys again.
+`exclude`, `external`, `helm`, `rendered` and `kustomizeBuildFlags` stand beside the function config's keys below `spec`; so do
+`clusters`, each of which may have all of these keys again.
 """
 
 from __future__ import annotations

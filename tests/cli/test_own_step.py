@@ -56,7 +56,8 @@ FORMS = {
     },
     "component": {
         "kustomization.yaml": PLAIN["kustomization.yaml"] + "components: [rendered]\n",
-        "rendered/kustomization.yaml": "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\ntransformers: [render.yaml]\n",
+        "rendered/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+        "transformers: [render.yaml]\n",
         "rendered/render.yaml": STEP,
     },
     "base": {
