@@ -136,6 +136,7 @@ def test_a_step_resolves_names_that_kustomize_has_prefixed_since(here: Path) -> 
     (record,) = diff(here)
     assert (record["name"], record["guest"]) == ("dev-web", {"vcpus": {"old": 2, "new": 4}})
 
+
 # A pipeline renders with what the whole cluster has, and by the repository's config.
 CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n"
 APART = {
