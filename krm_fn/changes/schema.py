@@ -58,6 +58,7 @@ def schema() -> Schema:
             "vm": _vm(),
             "change": _change(),
             "migratable": _migratable(),
+            "unknown": _unknown(),
             "cause": _cause(),
             "kept": _kept(),
             "update": _update(),
@@ -129,12 +130,7 @@ def _vm() -> Schema:
                 {"effect": effect, "restartRequired": TEXT, "live": paths, "atRestart": paths, "migration": _migration()},
                 required=("effect",),
             ),
-            "unknown": _object(
-                {
-                    "featureGates": _list(TEXT, "those that would refuse the update if they were closed"),
-                    "workloadUpdateStrategy": {"const": True, "description": "it decides whether KubeVirt starts a migration"},
-                }
-            ),
+            "unknown": {"$ref": "#/$defs/unknown"},
             "volumesChange": _text("why KubeVirt cannot migrate volumes to other claims"),
             "power": {"enum": ["running", "halted", "stopped", "started"]},
             "revisionsChanged": paths,
@@ -156,6 +152,15 @@ def _vm() -> Schema:
             "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
+    )
+
+
+def _unknown() -> Schema:
+    return _object(
+        {
+            "featureGates": _list(TEXT, "those that refuse the update if they are closed"),
+            "workloadUpdateStrategy": {"const": True, "description": "it decides whether KubeVirt starts a migration"},
+        }
     )
 
 

@@ -36,8 +36,9 @@ def _updated(pair: Pair) -> Outcome:
     write = applied if pair.how.apply else by_replacement
     worlds = pair.origin, pair.world
     found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.assumed)
-    if gates := unknown_gates(found, pair):
-        return with_gates(_updated(pair.opening(gates)), gates)
+    gates = unknown_gates(found, pair)
+    if held := gates & gates_of_old(found):
+        return with_gates(_updated(pair.opening(held)), held)
     if not pair.is_edited and fails_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, *worlds))
     record = {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
@@ -45,7 +46,7 @@ def _updated(pair: Pair) -> Outcome:
         record["unknown"] = {"workloadUpdateStrategy": True}
     if _fails_anyway(found, record["effect"], pair):
         record |= {"asBefore": True, **({} if pair.is_edited else {"unedited": True})}
-    return outcome_of(record, found)
+    return with_gates(outcome_of(record, found), gates)
 
 
 def unknown_gates(found: Transition, pair: Pair) -> frozenset[str]:
@@ -59,11 +60,17 @@ def unknown_gates(found: Transition, pair: Pair) -> frozenset[str]:
     return frozenset(gate for gate in shut if not pair.world.gate(gate) and pair.opening((gate,)).world.gate(gate))
 
 
+def gates_of_old(found: Transition) -> frozenset[str]:
+    """The closed feature gates that the old VM needs: a VM that the cluster has let in shows that they are open."""
+    causes = admitted(Machine(vm=found.old), found.origin).causes
+    return frozenset(cause.gate for cause in causes if cause.gate)
+
+
 def with_gates(outcome: Outcome, gates: frozenset[str]) -> Outcome:
     """The outcome with the gates that it depends on; nothing hangs on them where nothing happens."""
-    known = outcome.record.get("unknown", {}).get("featureGates", ())
-    if outcome.record["effect"] == [NOTHING]:
+    if not gates or outcome.record["effect"] == [NOTHING]:
         return outcome
+    known = outcome.record.get("unknown", {}).get("featureGates", ())
     unknown = {**outcome.record.get("unknown", {}), "featureGates": sorted({*known, *gates})}
     return outcome.but(record={**outcome.record, "unknown": unknown})
 
@@ -82,11 +89,12 @@ def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
 
 def _new(pair: Pair) -> Outcome:
     found = fresh(pair.old.obj, pair.new.obj, pair.origin, pair.world)
-    if gates := unknown_gates(found, pair):
-        return with_gates(_new(pair.opening(gates)), gates)
+    gates = unknown_gates(found, pair)
+    if held := gates & gates_of_old(found):
+        return with_gates(_new(pair.opening(held)), held)
     if not pair.is_edited and _is_refused_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, pair.origin, pair.world, existing=False))
-    return Outcome(record={**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)})
+    return with_gates(Outcome(record={**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}), gates)
 
 
 def _is_refused_as_before(found: Transition) -> bool:

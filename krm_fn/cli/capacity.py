@@ -111,8 +111,7 @@ def capacity(
         return 0
     request = Request(paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
     given = bundles.read_bundles(request, bar)
-    read = given.read
-    if not read and (matrix or given.exit_code):
+    if not (read := given.read) and (matrix or given.exit_code):
         return given.exit_code  # all of it is left out
     if matrix:
         _show_matrix(*_only(read), output)

@@ -16,10 +16,12 @@ ONE = {"s": "s", "is": "is", "it": "it", "they": "it", "its": "its"}
 SEVERAL = {"s": "", "is": "are", "it": "them", "they": "they", "its": "their"}
 
 NOBODY, UNMOVED, UNSURE = "migration:nobody", "migration:impossible", "migration:unknown"
+REFUSED, UNLESS = "refused", "refused:unless"
 # What an effect says of VMs, the most severe first. UNMOVED is NOBODY for machines that can't be live-migrated, UNSURE where
-# nothing says whether KubeVirt starts migrations.
+# nothing says whether KubeVirt starts migrations. UNLESS is REFUSED where nothing says whether a feature gate is open.
 OF_VM = {
-    "refused": "KubeVirt refuses the update",
+    REFUSED: "KubeVirt refuses the update",
+    UNLESS: "KubeVirt refuses the update, unless a feature gate is open",
     "refusedByPolicy": "a policy refuses the update",
     "error": "KubeVirt reports an error and does nothing else for {it}",
     "removed": "{is} removed",
@@ -87,7 +89,8 @@ SHOWN_BY = {
 }
 # What the effects say where nothing exists yet.
 OF_NEW = {
-    "refused": "KubeVirt refuses {it}",
+    REFUSED: "KubeVirt refuses {it}",
+    UNLESS: "KubeVirt refuses {it}, unless a feature gate is open",
     "refusedByPolicy": "a policy refuses {it}",
     "atNextStart": "start{s} with other values",
     "nothing": "start{s} with the same values",
@@ -109,12 +112,14 @@ ROLLOUTS = {
 def sentence(record: Object, *, several: bool = False, new: bool = False) -> str:
     """What happens to the object of a record, or to `several` like it; `new`: nothing exists yet."""
     words = SEVERAL if several else ONE
-    nobody = NOBODY
+    unknown, instead = record.get("unknown", {}), {}
     if record.get("migratable", {}).get("status") == "False":
-        nobody = UNMOVED
-    elif "workloadUpdateStrategy" in record.get("unknown", {}):
-        nobody = UNSURE
-    effects = (nobody if effect == NOBODY else effect for effect in told(record))
+        instead[NOBODY] = UNMOVED
+    elif "workloadUpdateStrategy" in unknown:
+        instead[NOBODY] = UNSURE
+    if "featureGates" in unknown:
+        instead[REFUSED] = UNLESS
+    effects = (instead.get(effect, effect) for effect in told(record))
     said = "; ".join(_said(effect, record["kind"], new).format(**words) for effect in effects)
     return f"{said}, as before the change" if "asBefore" in record else said
 

@@ -155,9 +155,12 @@ class Workspace:
 
     @cached_property
     def targets(self) -> list[Unit]:
-        """The kustomizations that no other one uses, and that may hold something that counts, or that nobody can build."""
-        every = self.found.targets
-        counting = [each for each in every if self.asked.whole or each.problem or each.composes or written.counts(each)]
+        """The kustomizations that no other one uses, and that may hold something that counts.
+
+        Also those of which the texts say that they can't be built: trying costs nothing, and what they lack may count.
+        """
+        every, whole = self.found.targets, self.asked.whole
+        counting = [each for each in every if whole or each.problem or each.composes or written.counts(each)]
         return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
 
     @property

@@ -29,11 +29,18 @@ def told(base: list[Object], head: list[Object]) -> tuple[Object, str]:
     return record, text_of(answer, color=False)
 
 
-def test_a_gate_that_nobody_states_is_not_taken_for_closed() -> None:
+def test_a_gate_that_the_old_object_needs_and_nobody_states_is_not_taken_for_closed() -> None:
     record, text = told([gated(vm())], [gated(with_sockets(3))])
     assert (record["update"]["allowed"], record["unknown"]["featureGates"]) == (True, ["DownwardMetrics"])
     assert "depends on the feature gate DownwardMetrics, which is not known here" in text
     assert "refuse" not in text
+
+
+def test_a_gate_that_only_the_new_object_needs_refuses_unless_it_is_open() -> None:
+    record, text = told([vm()], [gated(vm())])
+    assert (record["effect"], record["unknown"]["featureGates"]) == (["refused"], ["DownwardMetrics"])
+    assert "KubeVirt refuses the update, unless a feature gate is open" in text
+    assert "depends on the feature gate DownwardMetrics, which is not known here" in text
 
 
 def test_a_gate_that_a_kubevirt_object_leaves_closed_refuses() -> None:
