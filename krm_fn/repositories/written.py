@@ -22,6 +22,7 @@ from krm_fn.sources import reading
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found
 from krm_fn.sources.reading import NothingFoundError, Sources
 from krm_fn.sources.salvage import repairing
+from krm_fn.sources.skipping import may_have
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,16 +35,8 @@ if TYPE_CHECKING:
     Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 
 GROUP = "kubevirt.io"
-# What a text has in which an object of KubeVirt stands, or something that VMs use of other targets.
-GROUPS, NETWORK = GROUP.encode(), b"NetworkAttachmentDefinition"
-OF_NETWORK = re.compile(rb"""kind["']?\s*:\s*["']?""" + NETWORK)
-# What hides it: an escape of a letter, of a dot or of what escapes; a line that ends inside of it; base64; and UTF-16.
-ESCAPED = re.compile(rb"\\(?:x|u00|U000000)(?:2[eEfF]|[46][1-9a-fA-F]|[57][0-9aA]|5[cC])")
-BROKEN = re.compile(
-    rb"(?:\\(?:\r\n?|\n|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*)*".join(re.escape(bytes((each,))) for each in GROUPS)
-)
-TAGGED = re.compile(rb"!(?:![bB%]|<)|^%TAG", re.MULTILINE)
-WIDE = re.compile(rb"(?:\A|[\s-])(?:\xff\xfe|\xfe\xff)")
+# What a text has in which something stands that VMs use of other targets.
+NETWORK = re.compile(rb"""kind["']?\s*:\s*["']?NetworkAttachmentDefinition""")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
 DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
@@ -73,16 +66,10 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
 def _mentions(file: str) -> bool:
     """True where the text of a file has an object that counts, or hides one; False also for one that can't be read."""
     try:
-        return mentions(read_found(file)[0])
+        text = read_found(file)[0]
     except OSError:
         return False
-
-
-def mentions(text: bytes) -> bool:
-    """True where a text may have an object that counts."""
-    if GROUPS in text or (NETWORK in text and OF_NETWORK.search(text)) or WIDE.search(text):
-        return True
-    return bool((b"\\" in text and (ESCAPED.search(text) or BROKEN.search(text))) or (b"!" in text and TAGGED.search(text)))
+    return may_have(text, GROUP.encode()) or (b"Network" in text and bool(NETWORK.search(text)))
 
 
 def _listed(folder: str) -> Iterator[str]:

@@ -231,3 +231,14 @@ def test_isolated_reads_no_config_of_an_application(folder):
     code, out, err = run("argocd", "generate", "--isolated", cwd=folder / "vms", ARGOCD_APP_PARAMETERS=parameters)
     said = "parameter config: the parameter config cannot be combined with --isolated; remove one of them"
     assert (code, out, err) == (2, "", f"kubevirt-render: error: {said}\n")
+
+
+DEEP = CONFLICT.replace("apiVersion", '"api\\x56ersion"').replace("kind:", '"\\x6bind":') + f"x: {'[' * 600}{']' * 600}\n"
+
+
+@pytest.mark.parametrize("text", [CONFLICT.encode("utf-16"), DEEP.encode(), DEEP.replace("\\x56", "\\u0056").encode()])
+def test_no_file_that_kubectl_reads_is_passed_over(tmp_path, text):
+    (tmp_path / "vm.yaml").write_bytes(text)
+    (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    code, out, _ = run("check", "--isolated", "--no-ignores", ".", cwd=tmp_path)
+    assert (code, "(unreadable-document)" in out) == (1, True)
