@@ -23,6 +23,7 @@ from krm_fn.sources import reading
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found
 from krm_fn.sources.reading import NothingFoundError, Sources
 from krm_fn.sources.salvage import repairing
+from krm_fn.sources.skipping import may_have
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,15 +37,7 @@ if TYPE_CHECKING:
 
 GROUP = "kubevirt.io"
 # What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.
-GROUPS = GROUP.encode()
-OF_KIND = re.compile(rb"""kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)""" % "|".join(HOMES).encode())
-# What hides it: an escape of a letter, of a dot or of what escapes; a line that ends inside of it; base64; and UTF-16.
-ESCAPED = re.compile(rb"\\(?:x|u00|U000000)(?:2[eEfF]|[46][1-9a-fA-F]|[57][0-9aA]|5[cC])")
-BROKEN = re.compile(
-    rb"(?:\\(?:\r\n?|\n|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*)*".join(re.escape(bytes((each,))) for each in GROUPS)
-)
-TAGGED = re.compile(rb"!(?:![bB%]|<)|^%TAG", re.MULTILINE)
-WIDE = re.compile(rb"(?:\A|[\s-])(?:\xff\xfe|\xfe\xff)")
+KINDS = re.compile(rb"""kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)""" % "|".join(HOMES).encode())
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
 DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
@@ -75,16 +68,10 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
 def _mentions(file: str) -> bool:
     """True where the text of a file has an object that counts, or hides one; False also for one that can't be read."""
     try:
-        return mentions(read_found(file)[0])
+        text = read_found(file)[0]
     except OSError:
         return False
-
-
-def mentions(text: bytes) -> bool:
-    """True where a text may have an object that counts."""
-    if GROUPS in text or OF_KIND.search(text) or WIDE.search(text):
-        return True
-    return bool((b"\\" in text and (ESCAPED.search(text) or BROKEN.search(text))) or (b"!" in text and TAGGED.search(text)))
+    return may_have(text, GROUP.encode()) or bool(KINDS.search(text))
 
 
 def _listed(folder: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources.files import read_found
 from krm_fn.sources.reading import TemplateError, read_text
+from krm_fn.sources.skipping import may_have
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.inputs import SkippedFile
 
 MARK = b"---"
-OF_OBJECTS = re.compile(rb"""apiVersion|^["']?kind\b""", re.MULTILINE)
+KIND = re.compile(rb"""^["']?kind\b""", re.MULTILINE)
 UNREADABLE_DOCUMENT = "unreadable-document"
 WORD = re.compile(rb"[A-Za-z0-9._-]+")
 # Rules about objects that are missing or unused. An unreadable document may contain the object or the reference.
@@ -53,12 +54,16 @@ class Lost(Value):
     @property
     def is_object(self) -> bool:
         """True if the text has a word that every Kubernetes object has, and is no playbook."""
-        return bool(OF_OBJECTS.search(self.text))
+        return _is_object(self.text)
 
     @property
     def is_template(self) -> bool:
         """True if the text was found among manifests and contains marks of a template."""
         return self.found and isinstance(self.error, TemplateError)
+
+
+def _is_object(text: bytes) -> bool:
+    return may_have(text, b"apiVersion") or bool(KIND.search(text))
 
 
 def salvage(data: bytes, file: str, most: int = MOST) -> tuple[bytes, tuple[Lost, ...]]:
@@ -125,7 +130,7 @@ def left_alone(note: Callable[[str], None], named: Container[str] = ()) -> Calla
     def instead(data: bytes, file: str) -> bytes:
         if file in named:
             return read_text(data, file).data
-        if OF_OBJECTS.search(data):
+        if _is_object(data):
             try:
                 read_text(data, file)
             except TemplateError as error:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from krm_fn.base.console import file_name
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import is_set
@@ -13,6 +16,25 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
 
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
+
+
+# What hides a word in a text: an escape of a letter, of a dot or of what escapes; base64; and UTF-16.
+ESCAPED = re.compile(rb"\\(?:x|u00|U000000)(?:2[eEfF]|[46][1-9a-fA-F]|[57][0-9aA]|5[cC])")
+TAGGED, WIDE = re.compile(rb"!(?:![bB%]|<)|%TAG"), re.compile(rb"(?:\A|[\s-])(?:\xff\xfe|\xfe\xff)")
+# The end of a line that is left out between two letters.
+CONTINUED = rb"(?:\\(?:\r\n?|\n|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*)*"
+
+
+def may_have(text: bytes, word: bytes) -> bool:
+    """True where a YAML or JSON text has a word, or may have it in another form: readers of manifests know all of these."""
+    if word in text or WIDE.search(text) or (b"!" in text and TAGGED.search(text)):
+        return True
+    return b"\\" in text and bool(ESCAPED.search(text) or _continued(word).search(text))
+
+
+@lru_cache(maxsize=4)
+def _continued(word: bytes) -> re.Pattern[bytes]:
+    return re.compile(CONTINUED.join(re.escape(bytes((each,))) for each in word))
 
 
 def _has_both(item: Object) -> bool:

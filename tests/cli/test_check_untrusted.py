@@ -254,3 +254,14 @@ def test_a_path_with_a_null_byte_is_no_input_of_a_case(folder):
     code, out, _ = run("test", ".", cwd=folder)
     assert (code, "internal error" in out) == (1, False)
     assert "lies outside of the folder that is tested" in out
+
+
+DEEP = CONFLICT.replace("apiVersion", '"api\\x56ersion"').replace("kind:", '"\\x6bind":') + f"x: {'[' * 600}{']' * 600}\n"
+
+
+@pytest.mark.parametrize("text", [CONFLICT.encode("utf-16"), DEEP.encode(), DEEP.replace("\\x56", "\\u0056").encode()])
+def test_no_file_that_kubectl_reads_is_passed_over(tmp_path, text):
+    (tmp_path / "vm.yaml").write_bytes(text)
+    (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    code, out, _ = run("check", "--isolated", "--no-ignores", ".", cwd=tmp_path)
+    assert (code, "(unreadable-document)" in out) == (1, True)
