@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, NamedTuple
 
 from measuring import Run, measure
@@ -11,22 +12,25 @@ from shapes.pieces import indented
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from shapes.pieces import Documents
+    from shapes.pieces import Documents, Files
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 CONFIG = (
     "functionConfig:\n  apiVersion: kubevirt-render.dev/v1alpha1\n  kind: RenderVirtualMachines\n  metadata:\n    name: r\n"
 )
 
+BUNDLE = "bundle.yaml"
+
 # libyaml reads what has these line ends; the plain reader refuses it.
 LINE_ENDS = {"plain": "\n", "libyaml": "\r\n"}
 
 
 class Way(NamedTuple):
-    """A way through the program: the arguments of a command, which a file's name follows; or the spec of a function config."""
+    """A way through the program: the arguments of a command, which a path follows; or the spec of a function config."""
 
     arguments: tuple[str, ...] = ()
     spec: str = ""
+    path: str = BUNDLE
 
 
 WAYS = {
@@ -51,35 +55,43 @@ WAYS = {
     "in-place": Way(("render", "--in-place")),
     "migrate": Way(("migrate",)),
     "capacity": Way(("capacity",)),
+    "folder": Way(("check",), path="."),
+    "nodes": Way(("capacity", "--nodes", "nodes.yaml")),
     "matrix": Way(("capacity", "--matrix", "--catalogue", "none")),
 }
 ROWS = [(shape, way) for shape, (_, ways) in SHAPES.items() for way in ways.split()]
 
 
-def text_of(shape: str, way: Way, size: int) -> str:
-    """So much of the shape that the text has about `size` bytes."""
+def files_of(shape: str, way: Way, size: int, line_end: str = "\n") -> Files:
+    """So much of the shape that the files have about `size` bytes."""
     make = SHAPES[shape][0]
-    few, more = (sum(map(len, make(n))) for n in (100, 200))
-    return _joined(make(max(size * 100 // (more - few), 2)), way)
+    few, more = (sum(map(len, _files(make(n), way).values())) for n in (100, 200))
+    made = _files(make(max(size * 100 // (more - few), 2)), way)
+    return {name: text.replace("\n", line_end) for name, text in made.items()}
 
 
-def _joined(given: Documents, way: Way) -> str:
+def _files(given: Documents | Files, way: Way) -> Files:
+    if isinstance(given, dict):
+        return given
     if way.arguments:
-        return "---\n".join(given)
+        return {BUNDLE: "---\n".join(given)}
     items = "".join("- " + indented(one, 2)[2:] for one in given)
-    return HEAD + items + CONFIG + ("  spec:\n" + indented(way.spec, 4) if way.spec else "")
+    return {BUNDLE: HEAD + items + CONFIG + ("  spec:\n" + indented(way.spec, 4) if way.spec else "")}
 
 
-def prepare(text: str, way: Way, folder: Path) -> tuple[list[str], bytes]:
-    """The arguments of a run whose files are now in the folder, where it has to take place, and its stdin."""
+def prepare(files: Files, way: Way, folder: Path) -> tuple[list[str], bytes]:
+    """The arguments of a run whose files are now alone in the folder, where it has to take place, and its stdin."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     if not way.arguments:
-        return [], text.encode()
-    (folder / "bundle.yaml").write_bytes(text.encode())
-    (folder / "known.yaml").unlink(missing_ok=True)
-    return [*way.arguments, "bundle.yaml"], b""
+        return [], files[BUNDLE].encode()
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text.encode())
+    return [*way.arguments, way.path], b""
 
 
-def run(text: str, way: Way, folder: Path) -> Run:
+def run(files: Files, way: Way, folder: Path) -> Run:
     """A run of the program in a separate process."""
-    arguments, stdin = prepare(text, way, folder)
+    arguments, stdin = prepare(files, way, folder)
     return measure(stdin, folder, arguments)

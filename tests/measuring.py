@@ -69,7 +69,7 @@ def measure(data: bytes, folder: Path, arguments: Sequence[str]) -> Run:
     """The program run in the folder with these arguments, with `data` on its stdin; what it prints goes to the file `out`."""
     program = [sys.executable, "-m", "krm_fn", *arguments]
     command = [sys.executable, "-I", "-S", "-c", LAUNCHER, *program]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder)}  # no cache of earlier runs
     done = subprocess.run(command, input=data, capture_output=True, cwd=folder, check=True, env=environment)
     code, seconds, peak = done.stdout.split()
     return Run(int(code), (folder / "out").read_bytes(), done.stderr.decode(), float(seconds), int(peak) >> 10)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from checking import run as run_command
-from growing import LINE_ENDS, WAYS, Way, prepare, run, text_of
+from growing import LINE_ENDS, WAYS, Way, files_of, prepare, run
 from measuring import slowness
 from shapes import SHAPES
 
@@ -23,6 +23,8 @@ from krm_fn.hosts.function import run as run_function
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from shapes.pieces import Files
 
 MOST_TIMES, TRIES = 5, 4
 SMALL, LARGE = 15_000, 60_000  # bytes
@@ -57,6 +59,7 @@ LIMITED = (
     "quotas",
     "limit-ranges",
     "types-and-preferences",
+    "globs-with-wildcards",
 )
 
 # The shapes that were reported to take minutes, and texts of so many bytes.
@@ -73,6 +76,8 @@ REPORTED = {
     ("quotas", "capacity"): MEGABYTE,
     ("limit-ranges", "check"): MEGABYTE,
     ("types-and-preferences", "matrix"): MEGABYTE,
+    ("globs", "folder"): MEGABYTE,
+    ("nodes", "nodes"): MEGABYTE,
     ("blank-lines", "function"): 4 * MEGABYTE,
 }
 # What matches patterns is limited by time.
@@ -81,9 +86,9 @@ PATTERNS = (("pattern-for-long-text", "check"), ("machine-expressions", "oldest"
 ROWS = [(shape, way) for shape, (_, ways) in SHAPES.items() for way in ways.split()[:2] if shape not in LIMITED]
 
 
-def seconds(text: str, way: Way, folder: Path) -> float:
+def seconds(files: Files, way: Way, folder: Path) -> float:
     """What a run in this process takes, which ends with findings or without."""
-    arguments, stdin = prepare(text, way, folder)
+    arguments, stdin = prepare(files, way, folder)
     gc.collect()
     gc.disable()  # what other tests left behind would be looked through as well
     start = time.process_time()
@@ -102,27 +107,28 @@ def seconds(text: str, way: Way, folder: Path) -> float:
 
 @pytest.mark.parametrize(("shape", "way"), ROWS)
 def test_four_times_as_much_takes_at_most_five_times_as_long(shape: str, way: str, tmp_path: Path) -> None:
-    small, large = (text_of(shape, WAYS[way], size) for size in (SMALL, LARGE))
-    seconds(small, WAYS[way], tmp_path)  # loads what it needs
-    tries = ((seconds(small, WAYS[way], tmp_path), seconds(large, WAYS[way], tmp_path)) for _ in range(TRIES))
+    small, large = (files_of(shape, WAYS[way], size) for size in (SMALL, LARGE))
+    folder = tmp_path / "run"
+    seconds(small, WAYS[way], folder)  # loads what it needs
+    tries = ((seconds(small, WAYS[way], folder), seconds(large, WAYS[way], folder)) for _ in range(TRIES))
     assert any(more <= MOST_TIMES * few for few, more in tries)
 
 
 @pytest.mark.parametrize("reader", LINE_ENDS)
 @pytest.mark.parametrize(("shape", "way"), REPORTED)
 def test_a_large_text_takes_seconds_and_little_memory(shape: str, way: str, reader: str, tmp_path: Path) -> None:
-    hold(text_of(shape, WAYS[way], REPORTED[shape, way]).replace("\n", LINE_ENDS[reader]), WAYS[way], tmp_path)
+    hold(files_of(shape, WAYS[way], REPORTED[shape, way], LINE_ENDS[reader]), WAYS[way], tmp_path / "run")
 
 
 @pytest.mark.parametrize(("shape", "way"), PATTERNS)
 def test_patterns_that_python_takes_for_ever_with_are_given_up(shape: str, way: str, tmp_path: Path) -> None:
-    hold(text_of(shape, WAYS[way], MEGABYTE), WAYS[way], tmp_path)
+    hold(files_of(shape, WAYS[way], MEGABYTE), WAYS[way], tmp_path / "run")
 
 
-def hold(text: str, way: Way, folder: Path) -> None:
+def hold(files: Files, way: Way, folder: Path) -> None:
     """A run in a separate process ends with or without findings, and keeps to the bounds, at least if nothing disturbs it."""
     for _ in range(TRIES):
-        ran = run(text, way, folder)
+        ran = run(files, way, folder)
         assert ran.code in (0, 1)
         assert "internal error" not in ran.err
         assert ran.megabytes <= MEGABYTES

@@ -1,4 +1,4 @@
-"""Bundles of n of one thing, by shape: a shape gives the YAML documents of a bundle of size n.
+"""Bundles of n of one thing, by shape: a shape gives the YAML documents of a bundle of size n, or all files of a run.
 
 What grows is a number of objects, of entries in one object, or two such numbers at once, whose product no run may take the
 time of. Beside each shape stand the ways through the program on which it was, or may become, quadratic: see `growing.WAYS`.
@@ -6,6 +6,6 @@ time of. Beside each shape stand the ways through the program on which it was, o
 
 from __future__ import annotations
 
-from shapes import alike, large, presets, references, texts
+from shapes import alike, folders, large, presets, references, texts
 
-SHAPES = {**presets.SHAPES, **references.SHAPES, **large.SHAPES, **alike.SHAPES, **texts.SHAPES}
+SHAPES = {**presets.SHAPES, **references.SHAPES, **large.SHAPES, **alike.SHAPES, **texts.SHAPES, **folders.SHAPES}

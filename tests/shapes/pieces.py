@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     Documents = list[str]
-    Make = Callable[[int], Documents]
+    Files = dict[str, str]  # by name
+    Make = Callable[[int], Documents | Files]
 
 GROUP = "instancetype.kubevirt.io"
 TYPE, PREFERENCE = "VirtualMachineInstancetype", "VirtualMachinePreference"

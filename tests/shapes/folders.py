@@ -1,0 +1,40 @@
+"""Configs of repositories and what they are about; nodes and VMs. `#` stands for a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shapes.pieces import BUILTIN, each, vm
+
+if TYPE_CHECKING:
+    from shapes.pieces import Documents, Files, Make
+
+CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n"
+
+
+def config(n: int, key: str, entry: str) -> Files:
+    return {".kubevirt-render.yaml": f"{CONFIG}  {key}:\n" + "".join(each(n, lambda i: f"  - {entry}\n".replace("#", str(i))))}
+
+
+def folders(n: int, key: str, entry: str) -> Files:
+    """A VM in each folder, and a config with an entry for each."""
+    return {**{f"d{i}/vm.yaml": vm("v") for i in range(n)}, **config(n, key, entry)}
+
+
+def bundle(vms: Documents) -> Files:
+    return {"bundle.yaml": "---\n".join(vms)}
+
+
+def nodes(n: int, node: str, instance: str) -> Files:
+    vms = each(n, lambda i: vm(f"v{i}", BUILTIN, instance=instance.replace("#", str(i))))
+    entry = f"- {{name: n#, allocatable: {{cpu: 64, memory: 256Gi}}{node}}}\n"
+    return {**bundle(vms), "nodes.yaml": "".join(each(n, lambda i: entry.replace("#", str(i))))}
+
+
+SHAPES: dict[str, tuple[Make, str]] = {
+    "globs": (lambda n: folders(n, "exclude", "'**/x#/**/*/**/a*b'"), "folder"),
+    "globs-with-wildcards": (lambda n: folders(n, "exclude", "'**/x#*y'"), "folder"),
+    "targets": (lambda n: folders(n, "clusters", "{name: c#, targets: [d#]}"), "folder"),
+    "nodes": (lambda n: nodes(n, ", labels: {a: b#}", "nodeSelector: {a: b#}\n"), "nodes"),
+    "nodes-alike": (lambda n: nodes(n, "", ""), "nodes"),
+}
