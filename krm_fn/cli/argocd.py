@@ -27,7 +27,8 @@ from krm_fn.hosts.argocd.flags import Wanted
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.sources.files import Paths
-from krm_fn.sources.reading import NothingFoundError, Source, Sources
+from krm_fn.sources.reading import NothingFoundError
+from krm_fn.sources.source import Source, Sources
 from krm_fn.yamlio import dump
 
 if TYPE_CHECKING:

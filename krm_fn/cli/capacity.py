@@ -21,7 +21,6 @@ from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.placement import placed
 from krm_fn.sizing.rows import GROUPS, Sized
 from krm_fn.sizing.sums import totals
-from krm_fn.sources import reading
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +106,7 @@ def capacity(
     shapes, prices = sizing_files.read(nodes_file, nodes.read), sizing_files.read(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
     if matrix and not (paths or kustomizations):
-        _show_matrix([], options.settings(reading.Sources(sources=()), config_file, flags), output)
+        _show_matrix([], options.settings(Sources(sources=()), config_file, flags), output)
         return 0
     request = Request(paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
     given = bundles.read_bundles(request, bar)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 
 class Part(NamedTuple):

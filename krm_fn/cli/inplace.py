@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.files import Stamp
-    from krm_fn.sources.reading import Source, Sources, Watch
+    from krm_fn.sources.reading import Watch
+    from krm_fn.sources.source import Source, Sources
 
 
 def write_all(done: Iterable[tuple[Sources, Outcome]], watch: Watch = unwatched) -> list[str]:

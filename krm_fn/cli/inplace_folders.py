@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.bases import Change
     from krm_fn.repositories.loading import Options, Unit
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 # What a user can do about a base of patched VMs.
 FIX = "render the kustomizations instead, for example with --output-dir, or use --force"

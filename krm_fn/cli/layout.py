@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Source, Sources
+    from krm_fn.sources.source import Source, Sources
 
 YAML = (".yaml", ".yml")
 UNUSUAL = re.compile(r"[^a-z0-9._-]+")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krm_fn.cli.progress import Progress
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 # The keys of the config that count here.
 KEYS = ("kubevirtVersion", "failOn", "severity")

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.config.keys import Key
-    from krm_fn.sources.reading import Repair, Sources, Watch
+    from krm_fn.sources.reading import Repair, Watch
+    from krm_fn.sources.source import Sources
 
     Decorator = Callable[[Any], Any]
     Choice = click.Choice[str]

@@ -9,7 +9,8 @@ from krm_fn import yamlio
 from krm_fn.base import workers
 from krm_fn.cli import joining, patch
 from krm_fn.findings import results
-from krm_fn.sources.reading import Source, unwatched
+from krm_fn.sources.reading import unwatched
+from krm_fn.sources.source import Source
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.order import parted
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Sources, Watch
+    from krm_fn.sources.reading import Watch
+    from krm_fn.sources.source import Sources
 
 
 LEAST_SHARED = 1_000_000  # bytes of documents that changed

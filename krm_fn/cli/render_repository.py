@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.loading import Options
     from krm_fn.repositories.rendering import Write
     from krm_fn.repositories.workspace import Asked, Workspace
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 
 def to_stdout(request: Request, how: Options, bar: Progress, output: str) -> int:

@@ -11,7 +11,7 @@ from krm_fn.kubevirt.holders import HOLDERS
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.lsp.sizes import Key
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 
 def key_of(obj: Object) -> Key:

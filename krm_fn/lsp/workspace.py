@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.material import Material
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.graph import Graph
-    from krm_fn.sources.reading import Source, Sources
     from krm_fn.sources.salvage import Lost
+    from krm_fn.sources.source import Source, Sources
 
 PROGRAM = "helm"
 # The name that helm itself gives a release which has none.

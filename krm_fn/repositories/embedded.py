@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 KINDS = {row.kind: row.group for row in RENDERED}
 # The kind of an object in a text, as YAML and JSON write it.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.templates import Template
     from krm_fn.repositories.material import Material
     from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 
 class Explained(Value):

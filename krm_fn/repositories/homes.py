@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding, Related
     from krm_fn.repositories.types import Target
     from krm_fn.sources.places import Places
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
     from krm_fn.yamlio import StreamText
 
 

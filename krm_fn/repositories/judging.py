@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
     from krm_fn.repositories.types import Problem, Target
-    from krm_fn.sources.reading import Sources
     from krm_fn.sources.salvage import Lost
+    from krm_fn.sources.source import Sources
 
 VM = "VirtualMachine"
 # Rules about references to instancetypes and preferences, and about objects that nothing refers to.

@@ -18,8 +18,9 @@ from krm_fn.repositories import building, charts, sharing, wants, written
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading
-from krm_fn.sources.reading import NothingFoundError, Sources, Texts, unwatched
+from krm_fn.sources.reading import NothingFoundError, Texts, unwatched
 from krm_fn.sources.salvage import repairing
+from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

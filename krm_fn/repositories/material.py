@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 
 class Material(Value):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
-    from krm_fn.sources.reading import Sources
     from krm_fn.sources.salvage import Lost
+    from krm_fn.sources.source import Sources
 
     Write = Callable[[Sources, Outcome], Any]
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.templates import Template
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 # What stays open in a template is counted, and is no mistake.
 PLACEHOLDER = "unfilled-placeholder"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.workspace import Workspace
-    from krm_fn.sources.reading import Source, Sources
+    from krm_fn.sources.source import Source, Sources
 
 
 class Use(NamedTuple):

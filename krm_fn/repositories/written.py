@@ -21,17 +21,18 @@ from krm_fn.repositories.kustomization import RESOURCES, joined
 from krm_fn.repositories.reading import linked
 from krm_fn.sources import reading
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found
-from krm_fn.sources.reading import NothingFoundError, Sources
+from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_have
+from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
     from krm_fn.repositories.types import Kustomization, Problem, Target
-    from krm_fn.sources.reading import Source
     from krm_fn.sources.salvage import Lost
+    from krm_fn.sources.source import Source
 
     Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 

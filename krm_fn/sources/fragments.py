@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
     Key = tuple[int, Path]
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from krm_fn.base.redaction import Place
     from krm_fn.findings.finding import Related
     from krm_fn.kubevirt.settings import PolicyObject
-    from krm_fn.sources.reading import Sources
     from krm_fn.sources.salvage import Lost
+    from krm_fn.sources.source import Sources
     from krm_fn.yamlio import ListText, StreamText
     from krm_fn.yamlio.nodes import Node
 

@@ -18,7 +18,7 @@ from krm_fn.sources.reading import NothingFoundError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 # What makes a folder a case of `kubevirt-render test`, whose objects are no policies.
 CASE = "expected.yaml"

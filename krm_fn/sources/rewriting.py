@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.sources.reading import Source
+    from krm_fn.sources.source import Source
 
 
 def text_with(source: Source, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:

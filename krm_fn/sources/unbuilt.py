@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from krm_fn.findings.finding import Finding
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 
 def certain(findings: Iterable[Finding], found: Sources) -> tuple[list[Finding], Fragments]:

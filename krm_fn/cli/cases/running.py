@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Sources
+    from krm_fn.sources.source import Sources
 
 
 class Run(Value):

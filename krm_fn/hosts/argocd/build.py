@@ -15,7 +15,8 @@ from krm_fn.repositories import building, guard, helm_calls
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.helm_calls import RefusedError
 from krm_fn.sources import reading
-from krm_fn.sources.reading import NothingFoundError, Sources
+from krm_fn.sources.reading import NothingFoundError
+from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
