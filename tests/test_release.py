@@ -141,9 +141,14 @@ def steps(job: str) -> list[dict[str, Any]]:
     return list(release()["jobs"][job]["steps"])
 
 
+# What differs between the two images that are built.
+IMAGES = dict.fromkeys(("platforms", "tags", "target"))
+
+
 def using(job: str, action: str) -> dict[str, Any]:
-    """What the one step of a job that uses an action gives it."""
-    (given,) = [step.get("with", {}) for step in steps(job) if step.get("uses", "").startswith(f"{action}@")]
+    """What the first step of a job that uses an action gives it; further ones give it the same, but for what `IMAGES` says."""
+    given, *others = [step.get("with", {}) for step in steps(job) if step.get("uses", "").startswith(f"{action}@")]
+    assert all({**other, **IMAGES} == {**given, **IMAGES} for other in others)
     return dict(given)
 
 
@@ -227,18 +232,22 @@ def test_the_release_builds_for_both_architectures_with_provenance_and_bills() -
     assert build["platforms"] == "linux/amd64,linux/arm64"
     assert build["provenance"] == "mode=max"
     assert build["sbom"].startswith("generator=")
+    (pipelines,) = [step["with"] for step in steps("image") if step.get("with", {}).get("target")]
+    assert [pipelines[key] for key in IMAGES] == ["linux/amd64", "${{ env.IMAGE }}:${{ github.ref_name }}-ci", "ci"]
 
 
 def test_the_release_dates_the_images_files_as_the_commit() -> None:
     assert using("image", "docker/build-push-action")["outputs"] == "type=registry,rewrite-timestamp=true"
-    (environment,) = [step["env"] for step in steps("image") if "build-push-action@" in step.get("uses", "")]
-    assert environment == {"SOURCE_DATE_EPOCH": "${{ steps.commit.outputs.date }}"}
+    environments = [step["env"] for step in steps("image") if "build-push-action@" in step.get("uses", "")]
+    assert environments == [{"SOURCE_DATE_EPOCH": "${{ steps.commit.outputs.date }}"}] * 2
 
 
-def test_the_release_signs_the_digest_it_pushed_and_no_tag() -> None:
-    runs = "\n".join(step.get("run", "") for step in steps("image"))
-    assert 'cosign sign --yes "$IMAGE@$DIGEST"' in runs
-    assert re.search(r'cosign attest --yes --type cyclonedx --predicate sbom\.cdx\.json "\$IMAGE@\$DIGEST"', runs)
+def test_the_release_signs_the_digests_it_pushed_and_no_tag() -> None:
+    (signing,) = [step for step in steps("image") if "cosign sign" in step.get("run", "")]
+    built = [step["id"] for step in steps("image") if "build-push-action@" in step.get("uses", "")]
+    assert signing["env"]["DIGESTS"] == " ".join(f"${{{{ steps.{name}.outputs.digest }}}}" for name in built)
+    assert 'for digest in $DIGESTS; do\n  cosign sign --yes "$IMAGE@$digest"\n' in signing["run"]
+    assert 'cosign attest --yes --type cyclonedx --predicate sbom.cdx.json "$IMAGE@$digest"' in signing["run"]
 
 
 def test_the_release_publishes_without_a_password() -> None:
