@@ -21,6 +21,7 @@ from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.placement import placed
 from krm_fn.sizing.rows import GROUPS, Sized
 from krm_fn.sizing.sums import totals
+from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
