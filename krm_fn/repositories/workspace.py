@@ -159,8 +159,7 @@ class Workspace:
 
         Also those of which the texts say that they can't be built: trying costs nothing, and what they lack may count.
         """
-        every, whole = self.found.targets, self.asked.whole
-        counting = [each for each in every if whole or each.problem or each.composes or written.counts(each)]
+        counting = self.found.targets if self.asked.whole else filter(written.may_count, self.found.targets)
         return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
 
     @property

@@ -66,6 +66,11 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
     return any(map(_mentions, dict.fromkeys((*target.inputs, *others))))
 
 
+def may_count(target: Target) -> bool:
+    """True also of a target that refers to what is not there, or not here, or that composes objects: that may be anything."""
+    return bool(target.problem) or target.composes or not all(map(os.path.exists, target.inputs)) or counts(target)
+
+
 def _mentions(file: str) -> bool:
     """True where the text of a file has an object that counts, or hides one; False also for one that can't be read."""
     try:
