@@ -107,7 +107,7 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     Raises: InputError for a document that can't be read where the config silences that.
     """
     result = of_no_object((), unit.settings)
-    if parsed.found.sources or parsed.lost:
+    if parsed.found.sources or parsed.found.skipped or parsed.lost:
         target, how = (None, options.but(fixing=False)) if parsed.problem else (unit.target, options)
         result = judge_sources(parsed, unit.settings, how, taken, target=target, before=unit.before)
         result = _with_steps(result, parsed, taken, unit)

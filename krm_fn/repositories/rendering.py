@@ -49,7 +49,8 @@ def render_unit(unit: Unit, parsed: Parsed, taken: Taken, options: Options, *, w
     if parsed.problem:
         return RenderedUnit(result=judging.judge_problem(unit, parsed.problem, always=True))  # it is missing from the output
     if not (parsed.found.sources or parsed.lost):
-        return RenderedUnit(result=judging.of_no_object((), unit.settings).but(name=unit.name, notes=parsed.notes))
+        found = passed_over(parsed.found.skipped, unit.settings.config.severity, judging.release_of(unit.settings.config))
+        return RenderedUnit(result=judging.of_no_object(found, unit.settings).but(name=unit.name, notes=parsed.notes))
     outcome = rendered(parsed.found, unit, taken, ignores=options.ignores, runs=options.runs)
     result = _result(unit, parsed, outcome).but(notes=(*parsed.notes, *taken.notes))
     return RenderedUnit(result=result, written=write(parsed.found, outcome))

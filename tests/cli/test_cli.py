@@ -210,7 +210,7 @@ def test_broken_yaml_stops_it_and_names_the_place(folder):
         (["-"], "stdin is empty; pipe the manifests into the command"),
         (["absent.yaml"], "absent.yaml: No such file or directory"),
         (["empty"], "no Kubernetes object found in empty; expected YAML or JSON with apiVersion and kind"),
-        (["linked"], "linked/gone.yaml: No such file or directory"),
+        (["linked"], "linked/gone.yaml: can't be read: No such file or directory; correct or remove it (unreadable-file)"),
     ],
 )
 def test_nothing_to_read_is_an_error(tmp_path, arguments, message):

@@ -149,6 +149,7 @@ def test_a_quiet_run_does_not_name_the_files(tmp_path):
 @pytest.mark.parametrize("bad", BAD, ids=lambda path: f"{path.parents[1].name}-{path.stem}")
 def test_no_example_of_a_rule_changes_but_in_the_lines_of_its_findings(tmp_path, bad):
     (shutil.copytree if bad.is_dir() else shutil.copy)(bad, tmp_path / bad.name)
+    (tmp_path / "beside.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: beside, namespace: beside}\n")
     before = {file: file.read_text().splitlines() for file in tmp_path.rglob("*") if file.is_file()}
     code, out, err = check("-o", "json", ".", cwd=tmp_path)
     if not out:  # a config that is wrong, or files without an object

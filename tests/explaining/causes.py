@@ -24,6 +24,7 @@ from measured import files
 
 import krm_fn
 from krm_fn.base.paths import dotted, get, steps
+from krm_fn.base.redaction import shown_path
 
 ABSENT: Any = object()
 GIVING = ("instancetype", "preference", "preset", "configuration", "patch")
@@ -196,11 +197,15 @@ def errors(given: dict[str, Any]) -> int:
 
 
 def mismatch(given: dict[str, Any], record: dict[str, Any], items: list[Any]) -> str:
-    """How the leaves of a record differ from those of the rendered object; "" if they are the same set."""
-    wanted = leaves(value_in(items, record, ""))
-    found = [field["path"] for field in record["fields"]]
-    extra, missing = sorted(set(found) - set(wanted)), sorted(set(wanted) - set(found))
-    if extra or missing or len(found) != len(wanted):
+    """How the leaves of a record differ from those of the rendered object; "" if they are the same set.
+
+    All that is below a secret is one leaf.
+    """
+    found = leaves(value_in(items, record, ""))
+    wanted = {dotted(shown_path(tuple(steps(path)))): value for path, value in found.items()}
+    shown = [field["path"] for field in record["fields"]]
+    extra, missing = sorted(set(shown) - set(wanted)), sorted(set(wanted) - set(shown))
+    if extra or missing or len(shown) != len(wanted):
         return f"{record['name']}: more {extra}, less {missing}"
     hidden = [
         field["path"]

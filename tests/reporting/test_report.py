@@ -202,7 +202,7 @@ def test_a_change_says_what_it_does_to_each_vm(tmp_path: Path) -> None:
     page = report(".", "--base", "main", cwd=tmp_path)
     data = data_in(page)
     effects = {each["name"]: (each["effect"], each["vm"] >= 0) for each in data["changes"]}
-    assert effects == {"shop/new": ("new", True), "shop/old": ("removed", False), "shop/web": ("migration", True)}
+    assert effects == {"shop/new": ("new", True), "shop/old": ("removed", False), "shop/web": ("restart", True)}
     counting = data["findings"][: data["counting"]]
     assert [data["words"][each["rule"]] for each in counting if each["severity"] == data["words"].index("error")] == [
         "instancetype-conflict"
