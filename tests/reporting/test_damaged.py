@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def machines(items: list[object]) -> int:
     """How many objects start machines."""
     found = [item for item in items if isinstance(item, dict)]
-    return sum((str(item.get("apiVersion")).rpartition("/")[0], item.get("kind")) in SERVED for item in found)
+    return sum((str(item.get("apiVersion")).rpartition("/")[0], str(item.get("kind"))) in SERVED for item in found)
 
 
 @pytest.mark.parametrize("seed", range(60))
