@@ -206,9 +206,12 @@ def load(unit: Unit, options: Options, *, reach: bool = False) -> Loaded:
         if not unit.is_other:
             raise
         return Loaded(built=False)
+    offers = sharing.offers(found.found.items, unit.called, found.found.places)
+    if unit.is_other:  # nobody who names a folder expects that a distant one changes what KubeVirt deploys
+        offers = tuple(offer for offer in offers if not sharing.is_deployed(offer))
     return Loaded(
         texts=b"" if unit.is_other else zlib.compress(pickle.dumps(texts), FAST),
-        offers=sharing.offers(found.found.items, unit.called, found.found.places),
+        offers=offers,
         wants=frozenset(wants.wanted((), [entry.obj for entry in bundle.entries(found.found.items)])),
         reach=found.reach if reach else None,
         built=found.problem is None,

@@ -20,6 +20,7 @@ from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, na
 from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
+from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
@@ -47,6 +48,7 @@ NOWHERE = ("", 0)
 # The labels of an object that say something of VMs that use it.
 LABELS = "instancetype.kubevirt.io/"
 DIGEST = 16  # bytes
+DEPLOYED = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
 
 
 class Offer(Value):
@@ -95,6 +97,11 @@ def offers(items: Sequence[Any], target: str, places: Sequence[tuple[str, int]] 
         for entry in entries(items)
         if OFFERED.get(kind_of(entry.obj)) == group_of(entry.obj) and name_of(entry.obj)
     )
+
+
+def is_deployed(offer: Offer) -> bool:
+    """True for an object with a name under which KubeVirt itself deploys one, and keeps its own content."""
+    return offer.kind in DEPLOYED and offer.name in catalogue.names(offer.kind)
 
 
 def _offer(obj: Object, target: str, file: str, index: int) -> Offer:

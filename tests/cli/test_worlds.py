@@ -146,3 +146,14 @@ def test_one_target_is_read_with_what_the_others_offer(here: Path, command: tupl
 def test_a_target_that_is_not_there_is_an_error(here: Path, command: tuple[str, ...]) -> None:
     code, _, err = run(*command, ".", "--target", "platfrom", cwd=tree(here, ONE))
     assert (code, err) == (2, "kubevirt-render: error: --target: there is no platfrom; did you mean platform\n")
+
+
+def test_another_folder_does_not_change_what_kubevirt_deploys(here: Path) -> None:
+    git(here, "init", "-q", "-b", "main")
+    own = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {{name: {}}}\n"
+    own += "spec: {{cpu: {{guest: 7}}, memory: {{guest: 1Gi}}}}\n"
+    sized = VM.replace("  runStrategy: Always", "  runStrategy: Always\n  instancetype: {name: %s}")
+    sized = sized.replace("        cpu: {sockets: 2}\n        memory: {guest: 1Gi}\n", "").replace("downwardMetrics: {}", "")
+    for name, sockets in (("u1.small", 1), ("house.small", 7)):
+        tree(here, {**target("elsewhere/size.yaml", own.format(name)), **target("vms/web.yaml", sized % name)})
+        assert f"sockets: {sockets}\n" in run("render", "vms", cwd=here)[1]
