@@ -200,9 +200,9 @@ def test_a_template_without_actions_gives_line_and_column(here, helm):
 
 
 DEFINED = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {{name: shops.example.com, labels: {{made: {}}}}}
+apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: shops, labels: {{made: {}}}}}
 """
 
 

@@ -139,9 +139,9 @@ def test_objects_of_templates_clash_neither_with_one_another_nor_with_others(tmp
 
 def test_two_objects_of_one_template_clash(tmp_path):
     twice = template().replace(
-        "parameters:", "- {apiVersion: v1, kind: Secret, metadata: {name: '${SIZE}'}, type: a}\n" * 2 + "parameters:"
+        "parameters:", "- {apiVersion: v1, kind: LimitRange, metadata: {name: '${SIZE}', labels: {a: b}}}\n" * 2 + "parameters:"
     )
-    tree(tmp_path, {"web.yaml": twice.replace("type: a", "type: b", 1)})
+    tree(tmp_path, {"web.yaml": twice.replace("a: b", "a: c", 1)})
     assert [rule for rule, *_ in found(tmp_path)] == ["duplicate-object"]
 
 
