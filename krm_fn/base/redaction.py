@@ -8,6 +8,8 @@ Secret and in such a source, a key is shown only if it is spelled like a key tha
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from krm_fn.base.value import Value
 
 TYPE_CHECKING = False
@@ -323,6 +325,7 @@ def shows_key(path: Path, around: Iterable[Any]) -> bool:
     return bool(kinds) or not any(isinstance(step, str) and "data" in step.casefold() for step in path[:-1])
 
 
+@lru_cache(maxsize=8)  # all findings of a text in flow style are on one long line
 def hides_line(line: str) -> bool:
     """True for a line of a text in which a word looks like the key of a secret."""
     return any(map(looks_secret, _words(line)))
