@@ -39,6 +39,12 @@ MEANT = (
     *("sshkey", "apikey", "privatekey", "publickey", "sshpublickey"),
 )
 LONG = 8  # letters of a key that may have two slips
+SLIPS = {meant: 2 if len(meant) >= LONG else 1 for meant in MEANT}
+# The keys, with their slips, that one of so many letters may stand for: most keys have to be compared with few of them.
+MEANT_BY_LENGTH = {
+    length: tuple((meant, slips) for meant, slips in SLIPS.items() if abs(len(meant) - length) <= slips)
+    for length in range(max(map(len, MEANT)) + 3)
+}
 
 # Fields of the API whose names look secret, but whose values are not. Some count only below a certain field.
 HARMLESS = frozenset(
@@ -118,7 +124,7 @@ def _letters(key: str) -> str:
 def _is_spelled_so(letters: str) -> bool:
     if letters in SECRET_WORDS or letters.endswith(ENDS) or any(part in letters for part in PARTS):
         return True
-    return any(_are_near(letters, meant, 2 if len(meant) >= LONG else 1) for meant in MEANT)
+    return any(_are_near(letters, meant, slips) for meant, slips in MEANT_BY_LENGTH.get(len(letters), ()))
 
 
 def _keys_that_refer(letters: str) -> Shown | None:

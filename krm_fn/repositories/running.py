@@ -124,11 +124,12 @@ class _Judged(_Run):
     ) -> None:
         (self._cache, self._workers), self._is_listed = by, options.listed
         cache = self._cache
-        if cache and cache.is_on:  # a later run may want another format
-            options = options.but(listed=True, quoted=True)
         super().__init__(units, options, judge, jobs, others)
-        self._keys = Keys(self._options) if cache and cache.is_on else None
+        whole = self._options.but(listed=True, quoted=True)  # a later run may want another format
+        self._keys = Keys(whole) if cache and cache.is_on else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in (*units, *others)]
+        if any(self._key):
+            self._options = whole
 
     def alone(self, unit: Unit, reading: Watch) -> Iterator[UnitResult]:
         second = keys.second(key, NOTHING) if (key := self._key[0]) else b""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -319,6 +320,7 @@ def _parsed(given: Given) -> tuple[Source, object]:
     return source, config
 
 
+@lru_cache(maxsize=1)  # it is read for its functionConfig first, then for its objects
 def _listed(data: bytes, file: str) -> ListText | None:
     """The text of a ResourceList; None if it is another text, or wrong. Other texts must not be read twice."""
     if LIST not in data:

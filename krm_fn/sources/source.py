@@ -52,9 +52,11 @@ class Source(Value):
 def _annotated(item: Any, folder: str) -> tuple[str, int]:
     """The place that an item's annotations name: as a path from here if the file exists, otherwise as it is written."""
     file, index = place_of(item)
+    if not file:
+        return file, index
     here = os.path.normpath(os.path.join(folder, file)).replace(os.sep, "/")  # noqa: PTH118
-    remote = "\nrepo:" in "\n" + text(annotations_of(item).get(ORIGIN)) if file else False
-    return (here if file and not remote and os.path.isfile(here) else file), index  # noqa: PTH113
+    remote = "\nrepo:" in "\n" + text(annotations_of(item).get(ORIGIN))
+    return (here if not remote and os.path.isfile(here) else file), index  # noqa: PTH113
 
 
 class Sources(Value):

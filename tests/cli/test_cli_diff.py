@@ -47,7 +47,9 @@ def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None
     ran = run("diff", "base", "head", cwd=sides)
     assert ran.returncode == 0
     assert ran.stdout == (
-        "VirtualMachine default/web: needs a live migration, and nobody starts it; changes at the next start\n"
+        "VirtualMachine default/web: needs a live migration; changes at the next start\n"
+        "  whether KubeVirt starts the migration depends on workloadUpdateStrategy, which is not known here; "
+        "add the KubeVirt object, or name the settings with --configuration\n"
         "  guest: vCPUs 2 → 4\n"
         "  pod requests: CPU 0.205 → 0.405, memory 2.3Gi → 2.32Gi\n"
         "  because of the manifest: spec.template.spec.domain.cpu.sockets 2 → 4:\n"
@@ -164,7 +166,7 @@ def test_markdown_has_a_mark_and_a_fold_for_each_level(sides: Path) -> None:
     assert out.startswith("<!-- kubevirt-render diff -->\n### kubevirt-render: 1 of 1 VM changes: 1 migration\n")
     html = MarkdownIt("commonmark").render(out)
     assert "<summary>1 VM: migration</summary>" in html
-    assert html.count("<li>") == 7  # six lines of text, and the meaning of the word
+    assert html.count("<li>") == 8  # seven lines of text, and the meaning of the word
 
 
 QUOTA = """\
