@@ -6,6 +6,7 @@ from krm_fn import config, yamlio
 from krm_fn.base.console import NAME, one_line, printable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import LIST_VERSIONS, place_of
+from krm_fn.base.paths import as_list
 from krm_fn.base.wording import brief
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
@@ -31,7 +32,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
         outcome = stages.render(listing.items, settings)
     except ConfigError as error:
         found = _located(error, listing)
-        out.write(yamlio.write_resource_list(listing, listing.items, [*(earlier or []), _config_result(found)]))
+        out.write(yamlio.write_resource_list(listing, listing.items, [*as_list(earlier), _config_result(found)]))
         err.write(f"{NAME}: error: {printable(one_line(str(found)))}\n")
         return error.exit_code
     krm_results = results.merge(earlier, outcome.findings) if outcome.findings else []

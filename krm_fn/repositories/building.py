@@ -182,7 +182,7 @@ def _placed(
     moved = gathered(kustomizations, texts) if ANYWHERE in flags else {}
     if not (moved or needs_copy):
         return Built(b"", "")
-    copy, original = copied(target, kustomizations, texts, scratch / "copy", moved, local=needs_copy)
+    copy, original = copied(target, texts, scratch / "copy", moved, local=needs_copy)
     return Built(b"", "", str(copy), original, tuple((str(place), file) for place, file in moved_to(copy, original, moved)))
 
 

@@ -98,26 +98,20 @@ def gathered(kustomizations: Iterable[Kustomization], texts: dict[str, str]) -> 
 
 def moved_to(copy: Path, original: str, moved: Mapping[tuple[str, str], str]) -> Iterator[tuple[Path, str]]:
     """The new place of each file that is moved, in the copy of a folder, and the file."""
-    return ((copy / os.path.relpath(real, original) / place, file) for (real, place), file in moved.items())
+    return ((copy / os.path.relpath(real, original + os.sep) / place, file) for (real, place), file in moved.items())
 
 
 def copied(
-    target: Target,
-    kustomizations: Iterable[Kustomization],
-    texts: Mapping[str, str],
-    folder: Path,
-    moved: Mapping[tuple[str, str], str],
-    *,
-    local: bool = True,
+    target: Target, texts: Mapping[str, str], folder: Path, moved: Mapping[tuple[str, str], str], *, local: bool = True
 ) -> tuple[Path, str]:
-    """A copy of a target's files, some with other texts, and the folder whose copy it is: the one that holds all of them.
+    """A copy of a target's files, some with other texts, and the folder whose copy it is.
 
+    That is the root of all files, so that a path that leads up and out of the target leads to nothing else here than there.
     `moved` are files at other places, too. With `local`, objects that only functions get are kept.
     """
     files = [file for file in target.inputs if os.path.isfile(file)]  # noqa: PTH113
-    folders = [os.path.realpath(each.folder) for each in kustomizations]
-    original = os.path.commonpath([*folders, *map(os.path.dirname, map(_real, files))])
-    places = ((folder / os.path.relpath(_real(file), original), file) for file in files)
+    original = Path(target.folder).resolve().anchor.rstrip(os.sep)
+    places = ((folder / os.path.relpath(_real(file), original + os.sep), file) for file in files)
     for copy, file in (*places, *moved_to(folder, original, moved)):
         copy.parent.mkdir(parents=True, exist_ok=True)
         data = texts[file].encode() if file in texts else read_found(file)[0]

@@ -48,7 +48,7 @@ def _may_start(world: World, program: Program) -> bool:
 
 def _runs_no_code(world: World, _command: Command, seen: Seen) -> str:
     """It loads no Python of the tree:"""
-    return next((path for path in seen.opened if path.startswith(f"{world.tree}/") and path.endswith((".py", ".pyc"))), "")
+    return next((path for path in seen.loaded if path.startswith(f"{world.tree}/")), "")
 
 
 def _passes_no_flag(world: World, command: Command, seen: Seen) -> str:

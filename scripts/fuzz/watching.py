@@ -97,13 +97,18 @@ class Program(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a command did: `opened` are real paths, `written` those that it changed, `reached` what it connected to."""
+    """What a command did.
+
+    `opened` are real paths, `written` those that it changed, `loaded` the Python files that it ran, `reached` what it connected
+    to.
+    """
 
     code: int
     told: str
     programs: tuple[Program, ...]
     opened: frozenset[str]
     written: frozenset[str]
+    loaded: frozenset[str]
     reached: tuple[str, ...]
 
 
@@ -119,6 +124,7 @@ class Eye:
         self.programs: list[Program] = []
         self.opened: set[str] = set()
         self.written: set[str] = set()
+        self.loaded: set[str] = set()
         self.reached: list[str] = []
 
     def _see(self, event: str, given: tuple[Any, ...]) -> None:
@@ -138,7 +144,7 @@ class Eye:
         elif event in CHANGES and not (isinstance(given[-1], int) and given[-1] >= 0):  # not relative to an open folder
             self._note(given[event in ("os.symlink", "os.link")], self.written)
         elif event == "exec" and given[0].co_filename.endswith(".py"):
-            self._note(given[0].co_filename, self.opened)
+            self._note(given[0].co_filename, self.loaded)
 
     def _open(self, path: object, _mode: object, flags: int) -> None:
         self._note(path, self.opened)
@@ -219,6 +225,7 @@ class World:
             (*EYE.programs, *found.programs),
             frozenset(EYE.opened | found.opened),
             frozenset(EYE.written | found.written),
+            frozenset(EYE.loaded),
             (*EYE.reached, *found.reached, *["the server on this machine"] * (self._visitors > came)),
         )
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,17 @@ def test_adopting_the_pipeline_is_a_change(here: Path) -> None:
     (here / ".kubevirt-render.yaml").write_text(f"{CONFIG}  rendered: true\n")
     (record,) = diff(here)
     assert record["name"] == "web"
+
+
+def test_a_path_that_leads_up_leads_to_the_same_place_from_the_copy_that_is_built(
+    here: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path_factory.mktemp("shared")  # where all users of the machine may put files, and where copies are made
+    monkeypatch.setattr(tempfile, "tempdir", str(shared))
+    tree(shared, {"gone/kustomization.yaml": "resources: [vm.yaml]\n", "gone/vm.yaml": VM.replace("web", "planted")})
+    files = {**FORMS["file"], "kustomization.yaml": "resources: [vm.yaml, size.yaml, ../../gone]\ntransformers: [render.yaml]\n"}
+    tree(here, {f"a/b/app/{file}": text for file, text in {**PLAIN, **files}.items()})
+    code, out, _ = run("check", ".", cwd=here)
+    assert code == 1
+    assert out.startswith("error: a/b/app/kustomization.yaml: kustomize does not build this: a/gone: no such file or directory;")
+    assert "planted" not in run("render", ".", cwd=here)[1]

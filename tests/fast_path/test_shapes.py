@@ -22,7 +22,7 @@ KIND = "VirtualMachine"
 ENTRIES = ["- apiVersion: " + text for text in ITEMS.removeprefix("- apiVersion: ").split("\n- apiVersion: ")]
 TEXTS = [text.rstrip("\n") + "\n" for text in ENTRIES]
 FORM = "- apiVersion: v1\n  kind: A\n  metadata:\n    name: {}\n  a: {}\n  b: |\n    first {}\n      deeper {}\n    last\n"
-VALUES = (*SCALARS, "vm-1", "vm-12", "vm", "'a'", "'b'", "''", "n", "no", "nor", "x:", "")
+VALUES = (*SCALARS, "vm-1", "vm-12", "vm", "'a'", "'b'", "''", "'", '"', "n", "no", "nor", "x:", "")
 
 
 def skeleton(value: object) -> object:
@@ -174,6 +174,12 @@ def test_whatever_stands_in_a_value(rows: list[tuple[str, ...]]) -> None:
         value, other = read_item(text)[0], read_item(first)[0]
         assert skeleton(value) == skeleton(other)
         assert texts_where(value, other)
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_quote_that_stands_alone_belongs_to_no_shape(quote: str) -> None:
+    first, second, third = (FORM.format("vm", value, "x", "x") for value in ("'a'", "'b'", quote))
+    assert found([first, second, third], ANY) == [(second, first)]
 
 
 @settings(max_examples=200, deadline=None)

@@ -35,6 +35,14 @@ def test_a_wrong_config_leaves_the_items_and_is_one_result_and_one_line():
     assert err.getvalue().count("\n") == 1
 
 
+@pytest.mark.parametrize("earlier", ["1", "{a: b}", "text", "null", "[]"])
+def test_a_wrong_config_is_the_only_result_where_the_earlier_ones_are_no_list(earlier):
+    out = io.BytesIO()
+    assert function.run(f"{WRONG}results: {earlier}\n".encode(), out, io.StringIO()) == 2
+    (result,) = yamlio.read_resource_list(out.getvalue()).head["results"]
+    assert result["tags"] == {"rule": "invalid-config"}
+
+
 @pytest.mark.parametrize(
     ("change", "place"),
     [

@@ -79,7 +79,8 @@ def is_text(value: str) -> bool:
     if first in LETTERS or (first in DIGITS and ":" in value):
         return last != ":" and " " not in value and value not in WORDS and value.isprintable()
     inner = value[1:-1]
-    return first in QUOTES and first == last and first not in inner and "\\" not in inner and value.isprintable()
+    closed = first in QUOTES and first == last and len(value) > 1
+    return closed and first not in inner and "\\" not in inner and value.isprintable()
 
 
 def _read_token(line: str) -> Token:
