@@ -13,7 +13,6 @@ from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.changes.pairs import AUTO, Assumptions
-from krm_fn.changes.sides import side
 from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import build_flags, changes_patch, completion, diff_units, options, progress
 from krm_fn.cli.changes_markdown import markdown_of
@@ -28,12 +27,9 @@ from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building
-from krm_fn.repositories.workspace import Asked, Workspace
-from krm_fn.sources.files import KUSTOMIZATIONS
-from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -215,25 +211,23 @@ def _of_commits(change: Change, paths: tuple[str, ...], run: Run) -> Compared:
         return _of_trees(trees, paths_in(trees, paths), run)
 
 
-def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run) -> Compared:
+def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run, *, alone: bool = False) -> Compared:
     files = {name: os.path.abspath(given) for name in FILES if (given := run.flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
-    base, head = (diff_units.read_tree(tree, paths, {**run.flags, **files}, run.bar) for tree in trees)
+    read = {tree: diff_units.read_tree(tree, paths, {**run.flags, **files}, run.bar) for tree in dict.fromkeys(trees)}
+    base, head = (read[tree] for tree in trees)
     with run.bar.at("Comparing"):
-        return diff_units.compare(base, head, run.assumptions, run.to)
+        return diff_units.compare(base, head, run.assumptions, run.to, alone=alone)
 
 
 def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
     base, head = _two(paths, run.to)
-    sides = [base, *([head] if head is not None else [])]
-    if all(map(_may_have_targets, sides)) and any(map(_has_targets, sides)):
-        trees = (of_folder(base), of_folder(base if head is None else head))
-        return _of_trees(trees, (os.curdir,), run)
-    given = _read(base, run.flags, run.bar)
-    after = given if head is None else _read(head, run.flags, run.bar)
-    settings = run.to.settings(after.settings)
+    given = [base, *([head] if head is not None else [])]
+    if all(map(os.path.isdir, given)) and not all(diff_units.is_one(path, run.flags, run.bar) for path in given):
+        trees = (of_folder(base), of_folder(given[-1]))
+        return _of_trees(trees, (os.curdir,), run, alone=True)
+    read = [diff_units.read_as_one(path, run.flags, run.bar) for path in given]
     with run.bar.at("Comparing"):
-        old, new = side(list(given.items), given.settings), side(list(after.items), settings)
-        return diff_units.compared([("", old, new)], run.assumptions)
+        return diff_units.compare(read[0], read[-1], run.assumptions, run.to, alone=True)
 
 
 def _two(paths: tuple[str, ...], to: ClusterAfter) -> tuple[str, str | None]:
@@ -249,38 +243,3 @@ def _two(paths: tuple[str, ...], to: ClusterAfter) -> tuple[str, str | None]:
             "HEAD is missing; name the files after the change, --base, --to-kubevirt-version or --to-configuration"
         )
     return paths[0], paths[1] if len(paths) == 2 else None
-
-
-def _has_targets(folder: str) -> bool:
-    return bool(Workspace(Asked(paths=(folder,), isolated=True)).found.targets)
-
-
-def _may_have_targets(path: str) -> bool:
-    """True for a folder that is no kustomization itself."""
-    return path != STDIN and os.path.isdir(path) and not _is_kustomization(path)  # noqa: PTH112
-
-
-class Given(Value):
-    """The objects of one side and their config."""
-
-    items: Sequence[Any]
-    settings: Config
-
-
-def _read(path: str, flags: Mapping[str, Any], bar: Progress) -> Given:
-    """What stands in a file or a folder, or what kustomize builds of it; with the config of that place."""
-    builds_it = _is_kustomization(path)
-    found = options.read_sources(
-        () if builds_it else (path,),
-        (path,) if builds_it else (),
-        verbose=flags["verbose"],
-        timeout=flags["timeout"],
-        follow_links=flags["follow_links"],
-        watch=bar.watch,
-    )
-    settings = options.settings(found, flags["config_file"], flags, near=(path,), verbose=flags["verbose"])
-    return Given(items=found.items, settings=settings)
-
-
-def _is_kustomization(path: str) -> bool:
-    return any(os.path.isfile(os.path.join(path, name)) for name in KUSTOMIZATIONS)  # noqa: PTH113, PTH118

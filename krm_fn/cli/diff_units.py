@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import build_flags, options
-from krm_fn.cli.units import Request
+from krm_fn.cli.units import Request, units_of
 from krm_fn.config import merged
 from krm_fn.findings.results import described, place
 from krm_fn.repositories.bundles import UnitObjects, objects_of
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     Sides = tuple[str, Side, Side]
     Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
+
+
+ONE = ("", False)  # the key of all that a side without a folder has
 
 
 class ClusterAfter(Value):
@@ -146,6 +149,38 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
     return TreeUnits(units=units, objects=objects)
 
 
+def is_one(path: str, flags: Mapping[str, Any], bar: Progress) -> bool:
+    """True if all of a path is one unit. Raises: ConfigError, InputError, UsageError."""
+    return _of_path(path, flags).searched(bar).is_one_bundle
+
+
+def _of_path(path: str, flags: Mapping[str, Any]) -> Request:
+    return Request(paths=(path,), kustomizations=(), config_file=flags["config_file"], flags=flags, checking=as_it_is)
+
+
+def read_as_one(path: str, flags: Mapping[str, Any], bar: Progress) -> TreeUnits:
+    """What a file, stdin (`-`) or a folder has, as one unit: a side that is no folder is compared with all of the other one.
+
+    Raises: ConfigError, InputError, UsageError.
+    """
+    request = _of_path(path, flags)
+    workspace = request.searched(bar)
+    units = units_of(request, workspace)
+    how = Options(using=build_flags.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
+    found = run(units, how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch)
+    whole = UnitObjects(
+        items=[item for each in found for item in each.items],
+        findings=tuple(finding for each in found for finding in each.findings),
+        notes=tuple(note for each in found for note in each.notes),
+        is_whole=all(each.is_whole for each in found),
+        counts=any(each.counts for each in found),
+    )
+    if flags["verbose"]:
+        for text in whole.notes:
+            options.note(text)
+    return TreeUnits(units=dict.fromkeys([ONE], units[0]) if units else {}, objects={ONE: whole})
+
+
 def _key(unit: Unit) -> Key:
     return (unit.target.folder, True) if unit.target else (unit.called, False)
 
@@ -162,14 +197,15 @@ def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
             options.note(f"{tree.named(folder)}: {text}")
 
 
-def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: ClusterAfter) -> Compared:
+def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: ClusterAfter, *, alone: bool = False) -> Compared:
     """What the change from one side to the other does; `to` is the cluster after the change.
 
+    `alone`: where the folder that the user names is the only unit, it is not named again.
     What can't be read is told of where a side has objects of KubeVirt. Raises: NothingFoundError.
     """
     both = list(pairs(base, head))
     unread = {(old, new): (*base.unread(old, head, new), *head.unread(new, base, old)) for old, new in both}
-    sides = [each for old, new in both if not unread[old, new] for each in _sides(base, head, old, new, to)]
+    sides = [each for old, new in both if not unread[old, new] for each in _sides(base, head, old, new, to, alone=alone)]
     about: dict[str, dict[Finding, None]] = {}
     for (old, new), found in unread.items():
         if found and (base.counts(old) or head.counts(new)):
@@ -189,12 +225,13 @@ def _with_uncompared(answer: Object, about: Mapping[str, Iterable[Finding]]) -> 
     return {**answer, "uncompared": told, "summary": {**answer["summary"], "uncompared": len(told)}}
 
 
-def _sides(base: TreeUnits, head: TreeUnits, old: Key, new: Key, to: ClusterAfter) -> Iterator[Sides]:
-    """The folder and both sides of units that can be compared."""
+def _sides(base: TreeUnits, head: TreeUnits, old: Key, new: Key, to: ClusterAfter, *, alone: bool) -> Iterator[Sides]:
+    """The folder and both sides of units that can be compared. The folder is "" if it has to be `alone` and is."""
     before, after = base.settings(old), head.settings(new)
     after = after or before
     if after:
-        yield new[0], base.side(old, before or after), head.side(new, to.settings(after))
+        only = alone and {*base.units, *head.units} <= {old, new} and new[0] == os.curdir
+        yield "" if only else new[0], base.side(old, before or after), head.side(new, to.settings(after))
 
 
 def pairs(base: TreeUnits, head: TreeUnits) -> Iterator[tuple[Key, Key]]:

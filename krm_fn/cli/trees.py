@@ -68,7 +68,8 @@ class Tree(Value):
 def of_folder(folder: str) -> Tree:
     """The side that a folder is."""
     place = os.path.realpath(folder)
-    return Tree(folder=place, shown=os.path.join(folder, ""), root=place)  # noqa: PTH118
+    shown = "" if os.path.normpath(folder) == os.curdir else os.path.join(folder, "")  # noqa: PTH118
+    return Tree(folder=place, shown=shown, root=place)
 
 
 class Change(Value):

@@ -192,9 +192,14 @@ def test_a_path_that_leads_up_leads_to_the_same_place_from_the_copy_that_is_buil
     shared = tmp_path_factory.mktemp("shared")  # where all users of the machine may put files, and where copies are made
     monkeypatch.setattr(tempfile, "tempdir", str(shared))
     tree(shared, {"gone/kustomization.yaml": "resources: [vm.yaml]\n", "gone/vm.yaml": VM.replace("web", "planted")})
-    files = {**FORMS["file"], "kustomization.yaml": "resources: [vm.yaml, size.yaml, ../../gone]\ntransformers: [render.yaml]\n"}
+    files = {
+        **FORMS["file"],
+        "kustomization.yaml": "resources: [vm.yaml, size.yaml, ../../gone]\ntransformers: [render.yaml]\n",
+    }
     tree(here, {f"a/b/app/{file}": text for file, text in {**PLAIN, **files}.items()})
     code, out, _ = run("check", ".", cwd=here)
     assert code == 1
-    assert out.startswith("error: a/b/app/kustomization.yaml: kustomize does not build this: a/gone: no such file or directory;")
+    assert out.startswith(
+        "error: a/b/app/kustomization.yaml: kustomize does not build this: a/gone: no such file or directory;"
+    )
     assert "planted" not in run("render", ".", cwd=here)[1]

@@ -1,0 +1,102 @@
+"""Every command reads a repository alike: the same VMs and the same problems, whatever the layout."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from checking import run
+from layouts import SHAPES
+from pages import machines_in
+from trees import tree
+
+from krm_fn.lsp.session import Session
+
+pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+
+VM = "VirtualMachine"
+# What is not judged, or not as a whole. Each command says so.
+PROBLEM = re.compile(
+    r"\((kustomization-not-built|unreadable-document|unreadable-file|chart-not-built|unrendered-template)\)$", re.MULTILINE
+)
+# The VM in a template is judged; no sum has it, and nothing renders it.
+IN_TEMPLATES = {name for name in SHAPES if "template" in name}
+# Its own step gives no VM: `diff` compares what leaves for the cluster, the others say what is written.
+REFUSED = "step refuses"
+
+
+@pytest.fixture(params=SHAPES)
+def shape(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def here(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kustomize: str) -> Path:
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    (tmp_path / "none").mkdir()
+    return tree(tmp_path / "repository", SHAPES[shape])
+
+
+def answer(here: Path, *words: str) -> dict[str, Any]:
+    out = run(*words, "-o", "json", cwd=here)[1]
+    return json.loads(out) if out else {"vms": []}
+
+
+def names(vms: list[dict[str, Any]]) -> Counter[str]:
+    return Counter(f"{vm.get('namespace') or 'default'}/{vm['name']}" for vm in vms if vm["kind"] == VM)
+
+
+def checked(here: Path) -> Counter[str]:
+    """The VMs that `check` judges. It lists a file once, however many targets use it."""
+    found = re.findall(rf'<testcase name="(?:[a-z-]+: )?{VM} ([^" :]+)', run("check", ".", "-o", "junit", cwd=here)[1])
+    return Counter({name if "/" in name else f"default/{name}": 1 for name in found})
+
+
+def rendered(here: Path) -> Counter[str] | None:
+    """The VMs that `render` prints, None where it prints nothing because a part of the repository is wrong."""
+    code, out, _ = run("render", ".", cwd=here)
+    documents = [each for each in yaml.safe_load_all(out) if each]
+    every = [item for each in documents for item in (each.get("items") or [each])]
+    return None if code else names([{"kind": each["kind"], **each["metadata"]} for each in every])
+
+
+def reported(here: Path) -> Counter[str]:
+    out = run("report", ".", "-o", "-", cwd=here)[1]
+    return names(machines_in(out)) if out else Counter()
+
+
+def test_every_command_has_the_same_vms(here: Path, shape: str) -> None:
+    explained = names(answer(here, "explain", ".")["vms"])
+    assert checked(here) == Counter(dict.fromkeys(explained, 1))
+    assert reported(here) == explained
+    if shape in IN_TEMPLATES:
+        return
+    assert names(answer(here, "capacity", ".")["vms"]) == explained
+    assert rendered(here) in (explained, None)
+    compared, added = answer(here, "diff", ".", "."), answer(here, "diff", "../none", ".")
+    if "uncompared" not in compared:
+        assert set(names(added["vms"])) == set(explained)
+        figures = compared.get("summary", {"total": 0})
+        assert figures["total"] - figures.get("others", 0) == names(added["vms"]).total()
+
+
+def test_every_command_tells_the_same_problems(here: Path, shape: str) -> None:
+    found = {each["tags"]["rule"] for each in answer(here, "check", ".").get("results", ())}
+    expected = {rule for rule in found if PROBLEM.search(f"({rule})")}
+    ran = [run(command, ".", cwd=here) for command in ("capacity", "explain")]
+    assert [set(PROBLEM.findall(told)) for _, _, told in ran] == [expected] * 2
+    if shape != REFUSED:
+        assert run("diff", ".", ".", cwd=here)[0] == ran[0][0]
+
+
+def test_the_language_server_has_the_findings_of_check(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(here)
+    found = {(file, each.rule) for file, told in Session().begin().items() for each in told}
+    results = answer(here, "check", ".").get("results", ())
+    assert found == {(each["file"]["path"], each["tags"]["rule"]) for each in results}
