@@ -14,7 +14,7 @@ from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
-from krm_fn.sources.files import CHART, Paths, repository
+from krm_fn.sources.files import CHART, Paths, refuse_links_out, repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,8 +34,9 @@ def discover(folders: Sequence[str], *, excludes: Callable[[str], bool] = _none,
 
     Kustomizations outside of the folders are read where one in the folders includes them, and are no targets. Without `follow`,
     nothing is read beyond the repository that the folders are in, or the working directory.
-    Raises: InputError where a folder can't be listed.
+    Raises: InputError where a folder can't be listed, or is a link out of its repository.
     """
+    refuse_links_out(() if follow else folders)
     named = [joined(".", folder) for folder in folders]
     paths = Paths(named, follow=follow, templates=False, names=FILES)
     files = tuple(dict.fromkeys(file for folder in named for file in paths.files(folder)))
