@@ -68,9 +68,12 @@ class _Sorted:
         used = named | self._of_charts()
         left_out = self._excluded | (self._used(node for node in self._nodes.values() if node.folder not in self._reached))
         rest = [file for file in self._files if file not in used]
+        files = tuple(file for file in rest if file not in left_out)
+        printed = (file for node in self._reached.values() for file in node.files if file not in node.data)
         return Discovery(
             targets=tuple(sorted(targets, key=lambda target: target.folder)),
-            files=tuple(file for file in rest if file not in left_out),
+            files=files,
+            judged=frozenset((*files, *printed)),
             used=frozenset(used),
             excluded=tuple(file for file in rest if file in left_out),
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named, self._graph)),

@@ -219,6 +219,38 @@ def test_json_counts_what_was_silenced_by_its_cause(folder):
     assert json.loads(out)["summary"]["suppressed"] == {"ignore": 1, "baseline": 0, "config": 0, "flag": 1}
 
 
+OUT_OF_SIGHT = {
+    "hidden/.vm.yaml": {},
+    ".hidden/vm.yaml": {},
+    "node_modules/a/vm.json": {},
+    "vendor/vm.yaml": {"vendor/modules.txt": ""},
+    "chart/crds/vm.yaml": {"chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n"},
+    "chart/values-vm.yaml": {"chart/Chart.yaml": "x: y\n"},
+    "data/vm.yaml": {"data/kustomization.yaml": "configMapGenerator: [{name: a, files: [vm.yaml]}]\n"},
+    "more/vm.yaml": {"more/kustomization.yaml": "openapi: {path: vm.yaml}\n"},
+    "old/vm.yaml": {".kubevirt-render.yaml": "kind: RenderVirtualMachines\nspec: {exclude: [old]}\n"},
+}
+
+
+@pytest.mark.parametrize("flag", ["--summary", "--verbose"])
+@pytest.mark.parametrize("file", OUT_OF_SIGHT)
+def test_a_file_that_nothing_judges_is_named(folder, file, flag):
+    for name, text in {file: CONFLICT, **OUT_OF_SIGHT[file], "other/.x.yaml": "a: b\n"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "vms" / "web.yaml").unlink()
+    code, _, err = check(".", flag, cwd=folder)
+    assert (code, f"note: not judged: 1 file that may have objects of KubeVirt: {file}\n" in err) == (0, True)
+
+
+def test_no_file_that_is_judged_is_named_as_unjudged(folder):
+    patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: shop}\nspec: {running: null}\n"
+    kustomization = "resources: [size.yaml, web.yaml]\npatches: [{path: patch.yaml}]\n"
+    write(folder / "vms", kustomization=kustomization, patch=patch)
+    (folder / "linked").symlink_to("vms")
+    assert "not judged" not in check(".", "--summary", cwd=folder)[2]
+
+
 # ---- Argo CD
 
 
