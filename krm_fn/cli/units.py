@@ -141,7 +141,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     done += workspace.about()
     if request.flags["verbose"]:
         note_all(workspace, units, done)
-    if request.flags["verbose"] or request.flags.get("summary"):
+    if request.flags.get("summary"):
         _note_unjudged(workspace, units)
     if not any(each.findings for each in done):
         refuse_nothing((*request.paths, *request.kustomizations), done, workspace.found)

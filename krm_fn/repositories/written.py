@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 GROUP = "kubevirt.io"
 # What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.
 KINDS = re.compile(rb"""kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)""" % "|".join(HOMES).encode())
+# The files of a chart that helm prints, also of the charts in it.
+PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
 DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
@@ -76,16 +78,23 @@ def unjudged(folders: Iterable[str], found: Discovery, built: Iterable[str]) -> 
     """The files below folders that may hold objects that count, and that nothing judges.
 
     They are hidden, or of other projects, or of charts, or excluded, or kustomizations name them as data. `built` are the
-    folders of the charts that are built: what helm prints of their templates is judged.
+    folders of the charts that are built: what helm prints of their templates, and those of charts in them, is judged.
     """
     judged = frozenset(map(os.path.realpath, found.judged))
-    templates = tuple(os.path.join(os.path.realpath(folder), TEMPLATES, "") for folder in built)  # noqa: PTH118
-    for folder in dict.fromkeys(map(os.path.realpath, folders)):
+    charts = tuple(os.path.join(os.path.realpath(folder), "") for folder in built)  # noqa: PTH118
+    for file in _below(dict.fromkeys(map(os.path.realpath, folders))):
+        is_printed = file.startswith(charts) and PRINTED.search(file)
+        if file not in judged and not is_printed and _mentions(file):
+            yield from_here(file)
+
+
+def _below(folders: Iterable[str]) -> Iterator[str]:
+    """The YAML and JSON files below folders, sorted in each of these, without links, and without the git folder and configs."""
+    for folder in folders:
         for above, inner, names in os.walk(folder):
             inner[:] = sorted(name for name in inner if name != GIT)
-            for file in (os.path.join(above, name) for name in sorted(names) if name.endswith(SUFFIXES) and name != NAME):  # noqa: PTH118
-                if file not in judged and not file.startswith(templates) and not os.path.islink(file) and _mentions(file):  # noqa: PTH114
-                    yield from_here(file)
+            files = (os.path.join(above, name) for name in sorted(names) if name.endswith(SUFFIXES) and name != NAME)  # noqa: PTH118
+            yield from (file for file in files if not os.path.islink(file))  # noqa: PTH114
 
 
 def _mentions(file: str) -> bool:
