@@ -54,7 +54,11 @@ LISTING = ("junit", "tap")
     is_flag=True,
     help="Report VMs that still refer to an instancetype or preference.",
 )
-@click.option("--summary", is_flag=True, help="Print the number of findings in the last line (formats text, github and tap).")
+@click.option(
+    "--summary",
+    is_flag=True,
+    help="Print the number of findings in the last line (formats text, github and tap), and name files that are not judged.",
+)
 @color_option("colours and the lines of the files in text output")
 @click.option(
     "--baseline",
@@ -84,7 +88,6 @@ def check(
     config_file: str | None,
     *,
     expanded: bool,
-    summary: bool,
     color: str,
     baseline_file: str | None,
     update_baseline: bool,
@@ -119,7 +122,7 @@ def check(
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
     found = fixing.results_of(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
-    report = combined(found).but(summary=summary, off=_off(found, levels))
+    report = combined(found).but(summary=flags["summary"], off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, severity_at(request, known.file, found), day)

@@ -12,6 +12,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, executors, options
 from krm_fn.cli.formats import counted
+from krm_fn.repositories import written
 from krm_fn.repositories.cache import Cache, check_apart, users_folder
 from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.loading import Unit
@@ -140,6 +141,8 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     done += workspace.about()
     if request.flags["verbose"]:
         note_all(workspace, units, done)
+    if request.flags.get("summary"):
+        _note_unjudged(workspace, units)
     if not any(each.findings for each in done):
         refuse_nothing((*request.paths, *request.kustomizations), done, workspace.found)
     return done
@@ -203,6 +206,14 @@ def note_all(workspace: Workspace, units: Iterable[Unit], done: Iterable[UnitRes
         if each.objects:
             called = f"{name or 'other files'}: " if several else ""
             options.note(f"{called}the target release is KubeVirt {each.release}")
+
+
+def _note_unjudged(workspace: Workspace, units: Iterable[Unit]) -> None:
+    """Say which files that may hold objects of KubeVirt nothing judges."""
+    charts = [each.target.folder for each in units if each.target and each.target.is_chart]
+    if files := [*map(file_name, written.unjudged(workspace.asked.folders, workspace.found, charts))]:
+        about = f"not judged: {counted(len(files), 'file')} that may have objects of KubeVirt"
+        options.note(f"{about}: {listed(files, 'and', most=MOST_NAMED)}")
 
 
 def _is_unbuilt(result: UnitResult) -> bool:

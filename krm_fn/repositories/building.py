@@ -23,7 +23,7 @@ from krm_fn.repositories.kustomization import FILES, is_remote, joined
 from krm_fn.repositories.reading import read
 from krm_fn.repositories.types import Problem
 from krm_fn.rules.input.kustomization_not_built import message
-from krm_fn.sources.files import is_in_repository, is_unsaved, repository
+from krm_fn.sources.files import is_in_repository, is_unsaved, refuse_links_out, repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,6 +124,7 @@ def printed(folder: str, *, timeout: float, flags: Sequence[str] = (), network: 
     using = builder(network=network)
     if using is None:
         raise InputError(f"neither kustomize nor kubectl is on the PATH to build {folder}; install one of them")
+    refuse_links_out([] if follow else [folder])
     roots = [] if follow or not is_in_repository(folder) else [repository(folder), os.curdir]
     target = target_of(folder, roots)
     refuse(target and barred(target, network=network))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.value import Value
 from krm_fn.repositories import git
-from krm_fn.sources.files import GIT
+from krm_fn.sources.files import GIT, NO_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -107,7 +107,7 @@ def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
             links.append((folder / entry.path, os.fsdecode(data)))
         else:
             _write(folder / entry.path, data, executable=entry.mode == EXECUTABLE)
-    _link(links, os.path.realpath(folder))
+    _link(links, folder)
     (folder / GIT).mkdir()
     return [entry.path for entry in entries if entry.mode == SUBMODULE]
 
@@ -119,9 +119,16 @@ def _write(file: Path, data: bytes, *, executable: bool) -> None:
         file.chmod(0o755)
 
 
-def _link(links: Sequence[tuple[Path, str]], root: str) -> None:
-    """Make links after all files, so that no file is written through one; then remove those that lead out of the root."""
+def _link(links: Sequence[tuple[Path, str]], folder: Path) -> None:
+    """Make links after all files, so that no file is written through one; then remove those that lead out of the root.
+
+    A forged commit may have a link and a folder of the same name: no link is made through the first.
+    """
+    root = Path(os.path.realpath(folder))
     for link, target in links:
+        is_through = os.path.realpath(link.parent) != str(root / link.parent.relative_to(folder))
+        if is_through or not target or NO_NAME in target:
+            continue
         link.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             link.symlink_to(target)

@@ -14,7 +14,7 @@ from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
-from krm_fn.sources.files import CHART, Paths, repository
+from krm_fn.sources.files import CHART, Paths, refuse_links_out, repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,8 +34,9 @@ def discover(folders: Sequence[str], *, excludes: Callable[[str], bool] = _none,
 
     Kustomizations outside of the folders are read where one in the folders includes them, and are no targets. Without `follow`,
     nothing is read beyond the repository that the folders are in, or the working directory.
-    Raises: InputError where a folder can't be listed.
+    Raises: InputError where a folder can't be listed, or is a link out of its repository.
     """
+    refuse_links_out(() if follow else folders)
     named = [joined(".", folder) for folder in folders]
     paths = Paths(named, follow=follow, templates=False, names=FILES)
     files = tuple(dict.fromkeys(file for folder in named for file in paths.files(folder)))
@@ -67,9 +68,12 @@ class _Sorted:
         used = named | self._of_charts()
         left_out = self._excluded | (self._used(node for node in self._nodes.values() if node.folder not in self._reached))
         rest = [file for file in self._files if file not in used]
+        files = tuple(file for file in rest if file not in left_out)
+        printed = (file for node in self._reached.values() for file in node.files if file not in node.data)
         return Discovery(
             targets=tuple(sorted(targets, key=lambda target: target.folder)),
-            files=tuple(file for file in rest if file not in left_out),
+            files=files,
+            judged=frozenset((*files, *printed)),
             used=frozenset(used),
             excluded=tuple(file for file in rest if file in left_out),
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named, self._graph)),

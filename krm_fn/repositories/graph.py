@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.repositories.helm_calls import link_out
-from krm_fn.repositories.kustomization import FILES, PLUGINS, composes, joined, plugin_files
+from krm_fn.repositories.kustomization import DATA, FILES, PLUGINS, composes, joined, plugin_files
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
 from krm_fn.repositories.reading import linked, read, referring
 from krm_fn.repositories.types import Problem
@@ -25,7 +25,7 @@ class Node(NamedTuple):
     """A kustomization in the graph: the folders of those that it includes, and the files that it is made of.
 
     `folders` are used with all that is in them. `problem` says why nothing that includes it can be built. `composes`: it may
-    make objects of a kind that no file shows.
+    make objects of a kind that no file shows. `data` are the files of it whose objects no build prints, such as for ConfigMaps.
     """
 
     folder: str
@@ -36,6 +36,7 @@ class Node(NamedTuple):
     folders: tuple[str, ...]
     problem: Problem | None
     composes: bool
+    data: frozenset[str]
 
 
 class _Named:
@@ -117,7 +118,9 @@ class Graph:
         files += [path for path in (*(each.path for each in one.files), *made.files) if not self._leads_out(path)]
         named = (*files, *(real for file in files if (real := self._linked_file(file)) != file))
         problem = found.problem or self._outside(found) or made.problem or self._remote(found)
-        return Node(one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders), problem, composes(one.obj))
+        data = frozenset(each.path for each in one.files if each.role in DATA) - {each.path for each in one.includes}
+        known = one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders)
+        return Node(*known, problem, composes(one.obj), data)
 
     def _folder(self, path: str) -> str | None:
         """The folder that a path leads to, None where it leads to a file or nowhere."""

@@ -110,7 +110,7 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     if parsed.found.sources or parsed.found.skipped or parsed.lost:
         target, how = (None, options.but(fixing=False)) if parsed.problem else (unit.target, options)
         result = judge_sources(parsed, unit.settings, how, taken, target=target, before=unit.before)
-        result = _with_steps(result, parsed, taken, unit)
+        result = _with_steps(result, parsed, taken, unit, options)
     notes = (*parsed.notes, *taken.notes, *result.notes)
     if parsed.problem:
         about = judge_problem(unit, parsed.problem)
@@ -120,22 +120,40 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     return result.but(name=unit.name, cluster=unit.settings.cluster, notes=notes)
 
 
-def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit) -> UnitResult:
+def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, options: Options) -> UnitResult:
     """The result with what the steps say by which this program renders the objects: what they refuse never leaves.
 
-    A reference that the steps resolve is none any more in the cluster.
+    What leaves is judged as well, by this run's config: the config of a step is a file of the tree, and may change objects and
+    turn rules off. A reference that the steps resolve is none any more in the cluster.
     """
     if not (parsed.steps or unit.settings.rendered):
         return result
     left, places = leaving(parsed, taken, unit.settings), Places(parsed.found)
-    found = places.located(each for each in left.findings if each.item < len(parsed.found.items))
-    found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
+    said = [each for each in left.findings if each.item < len(parsed.found.items)]
     own = result.findings
     if parsed.steps and not left.fails:
         own = tuple(each for each in own if each.rule not in OF_REFERENCES)
+        seen = {(each.rule, each.ref, each.path) for each in own}
+        again = _judged_again(left.items, parsed, taken, unit, options)
+        said += (each for each in again if (each.rule, each.ref, each.path) not in seen)
+    found = places.located(said)
+    found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
     known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
     return result.but(findings=results.ordered([*own, *fingerprints.printed(new)]))
+
+
+def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit, options: Options) -> Iterator[Finding]:
+    """The findings about what leaves, each at the object of which it was made."""
+    config, found = unit.settings.config, parsed.found
+    before = Before(items=items, config=config) if options.unchanged else None
+    judging = _judging(taken, unit.settings, options, before)
+    sources = {ref_of(each.obj): each for each in bundle.entries(found.items)}
+    for each in stages.render(items, config, schemas=options.schemas, judging=judging).findings:
+        if each.rule not in UNUSED:
+            source = sources.get(each.ref) if each.ref else None
+            file, index = found.places[source.item] if source else (unit.target.file if unit.target else "", 0)
+            yield each.but(item=source.item if source else -1, inside=source.path if source else (), file=file, index=index)
 
 
 def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:
@@ -174,14 +192,8 @@ def judge_sources(
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     config, found, lost = settings.config, parsed.found, parsed.lost
     surroundings = taken.surroundings(settings.external, options.runs)
-    judging = Judging(
-        ignores=options.ignores,
-        definitions=options.definitions,
-        off=True,
-        units=found.units,
-        surroundings=surroundings,
-        before=Before(items=found.items, config=config) if options.unchanged else before,
-    )
+    before = Before(items=found.items, config=config) if options.unchanged else before
+    judging = _judging(taken, settings, options, before).but(units=found.units)
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
     places = Places(found, lost, config.policies)
@@ -208,6 +220,16 @@ def judge_sources(
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
     return result
+
+
+def _judging(taken: Taken, settings: TargetSettings, options: Options, before: Before | None) -> Judging:
+    return Judging(
+        ignores=options.ignores,
+        definitions=options.definitions,
+        off=True,
+        surroundings=taken.surroundings(settings.external, options.runs),
+        before=before,
+    )
 
 
 def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: Sequence[Lost], places: Places) -> UnitResult:

@@ -35,6 +35,8 @@ PLUGINS = ("generators", "transformers", "validators")
 LISTS = ("patchesStrategicMerge", "crds", "configurations")
 WITH_PATH = ("patches", "patchesJson6902", "replacements")
 GENERATORS = ("configMapGenerator", "secretGenerator")
+# Where the objects in a file are data, and no part of what is built.
+DATA = (*GENERATORS, "generators", "crds", "configurations", "openapi", "helmCharts", "helmChartInflationGenerator")
 # Where a kustomization may make a kind of parts, so that no file has it whole; and the key of replacements that does.
 COMPOSING = ("configurations", "crds", "generators", "transformers", "helmCharts", "helmChartInflationGenerator")
 PART = "delimiter"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 SELDOM = (50_000, 10, 10)  # after how many new objects cycles are looked for, as `gc.set_threshold` takes it
 CHUNK = 8  # pieces of work that a process takes at once, where there are many
+# Where processes are not forked, Python starts a new one with `-c`, which would import modules of the folder it starts in.
+SAFE_PATH = "PYTHONSAFEPATH"
 # What a process of a pool was given to work with; it is set once, when the process starts.
 _given: tuple[Any, ...] = ()
 
@@ -63,6 +65,7 @@ def mapped(
 
 def _shared(work: Callable[..., Any], pieces: Sequence[Any], jobs: int, chunk: int, given: tuple[Any, ...]) -> Iterator[Any]:
     parts = [pieces[at : at + chunk] for at in range(0, len(pieces), chunk)]
+    os.environ[SAFE_PATH] = "1"
     with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=(given,)) as pool:
         # `pool.map` would cancel what waits while a dead process makes all of that fail, which breaks the pool
         waiting = [pool.submit(_each, work, part) for part in parts][::-1]

@@ -150,11 +150,18 @@ def _opened(file: Path) -> sqlite3.Connection:
             _rows(found, f"PRAGMA {pragma}")
         if not _rows(found, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'entries'"):
             _rows(found, TABLE)
+        _check_plain(found)
         _rows(found, "SELECT key, used, digest, value FROM entries LIMIT 0")
     except BaseException:
         found.close()
         raise
     return found
+
+
+def _check_plain(found: sqlite3.Connection) -> None:
+    """Raises: sqlite3.OperationalError for a file with statements of its own, which no signal would end."""
+    if _rows(found, "SELECT 1 FROM sqlite_master WHERE type IN ('trigger', 'view')"):
+        raise sqlite3.OperationalError("it has a trigger or a view, which may run without end")
 
 
 def _rows(found: sqlite3.Connection, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:

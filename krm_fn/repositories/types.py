@@ -80,7 +80,8 @@ class Discovery(NamedTuple):
     `targets` are sorted by folder. `files` are the YAML and JSON files that no kustomization uses, in the order in which they
     were found. `used` are the files and folders that kustomizations name, `excluded` the files that are left out. `skipped`
     are the files that were passed over, `folders` the skipped folders: of other projects, and of the templates of Helm charts.
-    `charts` are the charts that are part of no other chart, and that no kustomization uses.
+    `charts` are the charts that are part of no other chart, and that no kustomization uses. `judged` are the files whose
+    objects are judged, by themselves or in what is built.
     """
 
     targets: tuple[Target, ...] = ()
@@ -90,3 +91,4 @@ class Discovery(NamedTuple):
     skipped: tuple[SkippedFile, ...] = ()
     folders: tuple[str, ...] = ()
     charts: tuple[Target, ...] = ()
+    judged: frozenset[str] = frozenset()

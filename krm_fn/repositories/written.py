@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.config.repository import NAME
 from krm_fn.kubevirt.api_versions import HOMES
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
-from krm_fn.repositories.kustomization import RESOURCES, joined
+from krm_fn.repositories.kustomization import RESOURCES, from_here, joined
 from krm_fn.repositories.reading import linked
 from krm_fn.sources import reading
-from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, read_found
+from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, read_found
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_have
 from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from krm_fn.repositories.types import Kustomization, Problem, Target
+    from krm_fn.repositories.types import Discovery, Kustomization, Problem, Target
     from krm_fn.sources.salvage import Lost
     from krm_fn.sources.source import Source
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 GROUP = "kubevirt.io"
 # What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.
 KINDS = re.compile(rb"""kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)""" % "|".join(HOMES).encode())
+# The files of a chart that helm prints, also of the charts in it.
+PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
 DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
@@ -69,6 +72,29 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
 def may_count(target: Target) -> bool:
     """True also of a target that refers to what is not there, or not here, or that composes objects: that may be anything."""
     return bool(target.problem) or target.composes or not all(map(os.path.exists, target.inputs)) or counts(target)
+
+
+def unjudged(folders: Iterable[str], found: Discovery, built: Iterable[str]) -> Iterator[str]:
+    """The files below folders that may hold objects that count, and that nothing judges.
+
+    They are hidden, or of other projects, or of charts, or excluded, or kustomizations name them as data. `built` are the
+    folders of the charts that are built: what helm prints of their templates, and those of charts in them, is judged.
+    """
+    judged = frozenset(map(os.path.realpath, found.judged))
+    charts = tuple(os.path.join(os.path.realpath(folder), "") for folder in built)  # noqa: PTH118
+    for file in _below(dict.fromkeys(map(os.path.realpath, folders))):
+        is_printed = file.startswith(charts) and PRINTED.search(file)
+        if file not in judged and not is_printed and _mentions(file):
+            yield from_here(file)
+
+
+def _below(folders: Iterable[str]) -> Iterator[str]:
+    """The YAML and JSON files below folders, sorted in each of these, without links, and without the git folder and configs."""
+    for folder in folders:
+        for above, inner, names in os.walk(folder):
+            inner[:] = sorted(name for name in inner if name != GIT)
+            files = (os.path.join(above, name) for name in sorted(names) if name.endswith(SUFFIXES) and name != NAME)  # noqa: PTH118
+            yield from (file for file in files if not os.path.islink(file))  # noqa: PTH114
 
 
 def _mentions(file: str) -> bool:

@@ -193,15 +193,24 @@ def in_repository(file: str) -> str:
 
 
 def leads_out(file: str) -> bool:
-    """True if a file in a git tree is a link to a file outside of it. Devices and pipes do not count."""
-    special = os.path.exists(file) and not os.path.isfile(file)  # noqa: PTH110, PTH113
+    """True if a path in a git tree is a link to a file or a folder outside of it. Devices and pipes do not count."""
+    special = os.path.exists(file) and not (os.path.isfile(file) or os.path.isdir(file))  # noqa: PTH110, PTH112, PTH113
     return not special and is_outside(file)
 
 
 def is_outside(path: str) -> bool:
     """True where a path in a git tree leads, by a link, out of it."""
-    root = _git_root(Path(os.path.abspath(path)).parent)  # noqa: PTH100  links stay what they are
-    return root is not None and not is_within(path, [os.path.realpath(root)])
+    whole = Path(os.path.abspath(path))  # noqa: PTH100  links stay what they are
+    roots = [above for above in whole.parents if (above / GIT).exists()]
+    return any(not is_within(path, [os.path.realpath(root)]) for root in roots)
+
+
+def refuse_links_out(paths: Iterable[str]) -> None:
+    """Raises: InputError for a path that is a link out of its git tree: whoever writes the tree decides where that leads."""
+    for path in paths:
+        if leads_out(path):
+            fix = "name its target, or, in a folder that you trust, use --follow-links"
+            raise InputError(f"this symbolic link points outside the repository; {fix}", file=Path(path).as_posix())
 
 
 def _git_root(folder: Path) -> Path | None:

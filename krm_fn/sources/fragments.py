@@ -10,6 +10,7 @@ from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, ref_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET as MISSING
+from krm_fn.kubevirt.holders import holder_of
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts, Part
 from krm_fn.sources.files import in_repository
@@ -66,9 +67,12 @@ class Fragments(Value):
         """True for a finding that only says that a part is no whole object, or that another object has its name."""
         if finding.rule == DUPLICATE and any((each.item, each.inside) in self.lacks for each in finding.related):
             return True
-        if (finding.item, finding.inside) not in self.lacks:
+        lacks = self.lacks.get((finding.item, finding.inside))
+        if lacks is None:
             return False
         obj = get(self.items[finding.item], finding.inside)
+        if all(map(is_directive, lacks)) and _has_domain(obj):  # the API server may drop the directive of a whole object
+            return is_directive(finding.path)
         if _is_of_entry(obj, finding):
             return False
         return finding.rule not in OF_VALUES or get(obj, finding.path) is None or is_directive(finding.path)
@@ -128,6 +132,12 @@ def is_directive(path: Path) -> bool:
     """True for the path of a directive. A label or an annotation may have any other key that starts with `$`, and be wrong."""
     key = text(*path[-1:])
     return any(key.startswith(each) if each.endswith("/") else key == each for each in DIRECTIVES)
+
+
+def _has_domain(obj: Object) -> bool:
+    """True for a VM or an instance with all that makes it one."""
+    holder = holder_of(obj)
+    return holder is not None and isinstance(get(obj, (*holder.instance, "domain")), dict)
 
 
 def _is_of_entry(obj: Object, finding: Finding) -> bool:

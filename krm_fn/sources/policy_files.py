@@ -40,7 +40,7 @@ def read(path: str) -> tuple[PolicyObject, ...]:
 
 def _read(path: str) -> tuple[PolicyObject, ...]:
     is_folder = Path(path).is_dir()
-    found = tuple(_objects(_of_folder(path) if is_folder else reading.read((path,))))
+    found = tuple(_objects(_of_folder(path) if is_folder else reading.read((path,), follow=True)))
     if not found:
         where = file_name(Path(path).as_posix())
         raise InputError(f"there is no policy, binding or parameter in it; expected {EXPECTED}", file=where)

@@ -19,7 +19,7 @@ from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
-from krm_fn.sources.files import Paths
+from krm_fn.sources.files import Paths, refuse_links_out
 from krm_fn.sources.skipping import about_folder, why_skipped
 from krm_fn.sources.source import Source, Sources
 
@@ -122,8 +122,9 @@ def texts(
     `built` are kustomizations with what was built of them. With `follow`, links in folders may lead to all places, otherwise
     only to the paths and the folders of `within`. Without `unbuilt`, templates of Helm charts in folders are skipped, and files
     of different folders may be for different clusters.
-    Raises: InputError if a file can't be read.
+    Raises: InputError if a file can't be read, or is a link out of its repository.
     """
+    refuse_links_out(() if follow else (path for path in paths if path != STDIN))
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
     given = [*_texts(paths, named, found), *(Given(data=data, folder=folder) for folder, data in built)]
     return Texts(

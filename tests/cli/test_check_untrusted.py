@@ -1,9 +1,13 @@
 """Nothing in the files that are checked says how they are judged, unless the caller lets it."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from checking import CONFLICT, IGNORED, SIZE, check, run, write
+from running import helm
+from trees import tree
 
 RULE = "instancetype-conflict"
 SPEC = 'failOn: never, severity: {instancetype-conflict: "off"}'
@@ -217,6 +221,47 @@ def test_json_counts_what_was_silenced_by_its_cause(folder):
     write(folder / "vms", old=IGNORED)
     _, out, _ = check("vms", "-o", "json", "--severity", "deprecated-field=off", cwd=folder)
     assert json.loads(out)["summary"]["suppressed"] == {"ignore": 1, "baseline": 0, "config": 0, "flag": 1}
+
+
+OUT_OF_SIGHT = {
+    "hidden/.vm.yaml": {},
+    ".hidden/vm.yaml": {},
+    "node_modules/a/vm.json": {},
+    "vendor/vm.yaml": {"vendor/modules.txt": ""},
+    "chart/crds/vm.yaml": {"chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n"},
+    "chart/values-vm.yaml": {"chart/Chart.yaml": "x: y\n"},
+    "data/vm.yaml": {"data/kustomization.yaml": "configMapGenerator: [{name: a, files: [vm.yaml]}]\n"},
+    "more/vm.yaml": {"more/kustomization.yaml": "openapi: {path: vm.yaml}\n"},
+    "old/vm.yaml": {".kubevirt-render.yaml": "kind: RenderVirtualMachines\nspec: {exclude: [old]}\n"},
+}
+
+
+@pytest.mark.parametrize("file", OUT_OF_SIGHT)
+def test_the_summary_names_a_file_that_nothing_judges(folder, file):
+    for name, text in {file: CONFLICT, **OUT_OF_SIGHT[file], "other/.x.yaml": "a: b\n"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "vms" / "web.yaml").unlink()
+    code, _, err = check(".", "--summary", cwd=folder)
+    assert (code, f"note: not judged: 1 file that may have objects of KubeVirt: {file}\n" in err) == (0, True)
+
+
+def test_no_file_that_is_judged_is_named_as_unjudged(folder):
+    patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: shop}\nspec: {running: null}\n"
+    kustomization = "resources: [size.yaml, web.yaml]\npatches: [{path: patch.yaml}]\n"
+    write(folder / "vms", kustomization=kustomization, patch=patch)
+    (folder / "linked").symlink_to("vms")
+    assert "not judged" not in check(".", "--summary", cwd=folder)[2]
+
+
+def test_what_a_built_chart_makes_is_not_named_as_unjudged(folder, monkeypatch):
+    monkeypatch.setenv("PATH", f"{Path(helm()).parent}{os.pathsep}{os.environ['PATH']}")
+    chart = "apiVersion: v2\nname: %s\nversion: 1.0.0\n"
+    files = {"Chart.yaml": chart % "c", "templates/a.yaml": CONFLICT, "crds/b.yaml": CONFLICT.replace("web", "b")}
+    files |= {"charts/d/Chart.yaml": chart % "d", "charts/d/templates/c.yaml": CONFLICT.replace("web", "c")}
+    tree(folder / "vms" / "chart", files)
+    _, out, err = check(".", "--helm", "--summary", cwd=folder)
+    assert ("in 5 objects of 5 files" in out, "not judged" in err) == (True, False)
 
 
 # ---- Argo CD

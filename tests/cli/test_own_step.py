@@ -138,6 +138,56 @@ def test_a_step_resolves_names_that_kustomize_has_prefixed_since(here: Path) -> 
     assert (record["name"], record["guest"]) == ("dev-web", {"vcpus": {"old": 2, "new": 4}})
 
 
+# ---- the config of a step is a file of the tree
+
+POLICY = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: networks}
+spec:
+  matchConstraints: {resourceRules: [{apiGroups: [kubevirt.io], apiVersions: ["*"], operations: ["*"], resources: ["*"]}]}
+  validations: [{expression: "object.spec.template.spec.networks.all(n, has(n.pod))"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: networks}
+spec: {policyName: networks, validationActions: [Deny]}
+"""
+ISOLATED = ("check", "--isolated", "--no-ignores", "--no-cache", "-o", "json", ".")
+
+
+def rules(here: Path, *more: str) -> tuple[int, list[tuple[str, str]]]:
+    """The exit code, and each rule that said something with the file that it names."""
+    code, out, err = run(*ISOLATED, *more, cwd=here)
+    assert err == ""
+    return code, [(each["tags"]["rule"], each["file"]["path"]) for each in json.loads(out)["results"]]
+
+
+def test_a_step_turns_no_rule_off_for_what_it_leaves_as_it_is(here: Path) -> None:
+    tree(here, {**PLAIN, **FORMS["file"], "vm.yaml": VM.replace("name: house", "name: hous")})
+    (here / "render.yaml").write_text(STEP + 'spec: {severity: {unresolved-instancetype: "off"}}\n')
+    assert rules(here) == (1, [("unresolved-instancetype", "vm.yaml")])
+
+
+@pytest.mark.parametrize(
+    ("patch", "rule"),
+    [
+        (
+            "{op: replace, path: /spec/template/spec/networks, value: [{name: default, multus: {networkName: a}}]}",
+            "policy/networks",
+        ),
+        ("{op: add, path: /spec/template/spec/nodeSelectors, value: {}}", "unknown-field"),
+        ("{op: add, path: /spec/instancetype, value: {name: u1.smal}}", "unresolved-instancetype"),
+    ],
+)
+def test_what_the_patches_of_a_step_make_is_judged(here: Path, tmp_path_factory, patch: str, rule: str) -> None:
+    policy = tree(tmp_path_factory.mktemp("own"), {"policy.yaml": POLICY}) / "policy.yaml"
+    tree(here, {**PLAIN, **FORMS["file"]})
+    (here / "render.yaml").write_text(STEP + f"spec: {{patches: [{{target: {{kind: VirtualMachine}}, patch: [{patch}]}}]}}\n")
+    code, found = rules(here, "--policy", str(policy))
+    assert (code, (rule, "vm.yaml") in found) == (1, True)
+
+
 # A pipeline renders with what the whole cluster has, and by the repository's config.
 CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n"
 APART = {

@@ -245,6 +245,16 @@ def test_a_file_of_another_program_is_left_alone(opened, tmp_path, notes):
     assert "is not used: no such column: key" in notes[0]
 
 
+@pytest.mark.parametrize(
+    "statement", ["CREATE TRIGGER t AFTER INSERT ON entries BEGIN SELECT 1; END", "CREATE VIEW v AS SELECT 1"]
+)
+def test_a_file_that_runs_statements_of_its_own_does_not_count(opened, tmp_path, notes, statement):
+    kept(opened)
+    changed(tmp_path, statement)
+    assert opened().get(KEY) is None
+    assert "is not used: it has a trigger or a view, which may run without end" in notes[0]
+
+
 def test_what_others_may_write_to_does_not_count(opened, tmp_path, notes):
     kept(opened)
     for path in (tmp_path / "cache", tmp_path / "cache" / NAME):

@@ -85,6 +85,33 @@ def test_links_stay_links_if_they_lead_nowhere_outside(here, tmp_path):
     assert (folder / "inside").readlink().name == "file"
 
 
+def forged(root, *entries):
+    """The digest of a tree that git itself would not make, of entries: mode, name, and bytes or the digest of a tree."""
+    listed = b""
+    for mode, name, content in entries:
+        digest = content if isinstance(content, str) else written(root, content)
+        listed += f"{mode} {name}\0".encode() + bytes.fromhex(digest)
+    return written(root, listed, "-t", "tree", "--literally")
+
+
+def written(root, data, *more):
+    words = ["git", "hash-object", "-w", "--stdin", *more]
+    return subprocess.run(words, cwd=root, input=data, check=True, capture_output=True).stdout.decode().strip()
+
+
+def test_no_link_is_made_through_a_link_of_a_forged_commit(here, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    below = forged(here, ("40000", "deep", forged(here, ("120000", "new", b"/etc/hostname"))), ("120000", "new", b"x"))
+    links = (("120000", "empty", b""), ("120000", "no name", b"a\0b"), ("120000", "a", bytes(outside)), ("40000", "a", below))
+    commit = git(here, "commit-tree", forged(here, *links), "-m", "forged")
+    git(here, "update-ref", "refs/heads/main", commit)
+    (folder := tmp_path / "copy").mkdir()
+    repository = commits.repository_of(str(here))
+    commits.extract(repository, repository.commit("main"), folder)
+    assert (names(outside), names(folder)) == ([], [".git"])
+
+
 def test_submodules_are_left_out(here, tmp_path):
     (here / "file").write_text("1")
     git(here, "add", "-A")

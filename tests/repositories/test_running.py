@@ -1,5 +1,6 @@
 """Units judged by several processes, with and without a cache: the same output, whatever dies on the way."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 
 import pytest
 from checking import run
+from running import own_environment
 from trees import tree
 
 from krm_fn.repositories.cache import NAME
@@ -41,6 +43,14 @@ metadata: {{name: small}}
 spec: {{cpu: {{guest: {cpus}}}, memory: {{guest: 1Gi}}}}
 """
 TARGETS = 12
+# The command, where processes are not forked: on macOS, and since Python 3.14.
+STARTING = """\
+import multiprocessing, sys
+from krm_fn.__main__ import main
+if __name__ == "__main__":
+    multiprocessing.set_start_method({method!r})
+    sys.exit(main())
+"""
 
 
 @pytest.fixture
@@ -182,6 +192,23 @@ def started(repository, cache, jobs):
     return subprocess.Popen(
         [sys.executable, "-m", "krm_fn", *words], cwd=repository, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_no_process_that_is_started_imports_modules_of_the_folder(repository, tmp_path, method):
+    written = tmp_path / "imported"
+    names = ("__init__", "spawn", "forkserver", "resource_tracker")
+    tree(repository / "multiprocessing", {f"{name}.py": f"open({str(written)!r}, 'w')\n" for name in names})
+    program = tree(tmp_path / "program", {"start.py": STARTING.format(method=method)}) / "start.py"
+    ran = subprocess.run(
+        [sys.executable, str(program), "check", "--no-cache", "-j", "2", "."],
+        cwd=repository,
+        env=own_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (written.exists(), ran.returncode, ran.stderr) == (False, 0, "")
 
 
 def test_two_runs_at_once_share_a_cache(repository, tmp_path):

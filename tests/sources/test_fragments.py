@@ -29,6 +29,13 @@ def test_a_directive_shows_a_patch(tmp_path, directive):
     assert rules(tmp_path, VM.format(label="tier", device=f"{directive}: x")) == ["unused-patch"]
 
 
+def test_a_directive_hides_nothing_else_of_a_whole_object(tmp_path):
+    whole = VM.format(label="tier", device="$patch: x").replace(
+        "runStrategy: Always", "runStrategy: Always, instancetype: {name: u1.smal}"
+    )
+    assert rules(tmp_path, whole) == ["unresolved-instancetype", "unused-patch"]
+
+
 @pytest.mark.parametrize("key", ["$(id)", "$x", "$patches", "$"])
 def test_another_key_with_a_dollar_is_a_mistake(tmp_path, key):
     assert "unused-patch" not in rules(tmp_path, VM.format(label=f'"{key}"', device=""))

@@ -86,6 +86,41 @@ def test_a_link_that_is_named_is_followed(folder):
     assert run("check", "linked", cwd=folder.parent) == (0, "", "")
 
 
+NAMED = (
+    *(
+        ("check", "linked"),
+        ("check", "linked/"),
+        ("check", "-k", "linked"),
+        ("check", "linked/other.yaml"),
+        ("check", "link.yaml"),
+    ),
+    *(("render", "linked"), ("render", "link.yaml"), ("render", "--in-place", "link.yaml"), ("render", "--in-place", "linked")),
+    *(("migrate", "--in-place", "linked"), ("migrate", "link.yaml"), ("explain", "linked"), ("capacity", "linked")),
+    *(("diff", "linked", "."), ("report", "linked", "-o", "-"), ("check", "--fix", "linked")),
+)
+
+
+@pytest.mark.parametrize("words", NAMED)
+@pytest.mark.parametrize("is_repository", [False, True])
+def test_a_link_out_of_the_repository_is_not_followed_where_it_is_named(folder, words, is_repository):
+    (folder / ".git").mkdir()
+    (folder / "link.yaml").symlink_to("../home/other.yaml")
+    (folder / "linked").symlink_to("../home")
+    (folder.parent / "home" / "kustomization.yaml").write_text("resources: [kubeconfig.yaml]\n")
+    if is_repository:
+        (folder.parent / "home" / ".git").mkdir()
+    before = (folder.parent / "home" / "other.yaml").read_bytes()
+    code, out, err = run(*words, cwd=folder)
+    assert (code, out, "this symbolic link points outside the repository; name its target" in err) == (1, "", True)
+    assert (folder.parent / "home" / "other.yaml").read_bytes() == before
+
+
+def test_a_link_out_of_the_repository_is_followed_for_who_wants_that(folder):
+    (folder / ".git").mkdir()
+    (folder / "linked").symlink_to("../home")
+    assert "name: other" in run("render", "--follow-links", "linked", "size.yaml", cwd=folder)[1]
+
+
 def test_a_link_to_another_path_that_is_named_is_no_link_out(folder):
     (folder / "link.yaml").symlink_to("../home/other.yaml")
     assert check(".", "../home/other.yaml", cwd=folder) == (0, "", "")
