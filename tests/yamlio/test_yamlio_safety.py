@@ -235,7 +235,7 @@ WRONG = {
         lambda: with_disks("            - {}\n", numbered("            disk{}: 1\n", 100_000)), " has no field disk"
     ),
     "null-disks": Wrong(lambda: with_disks("            - null\n" * 500_000), "an item of disks is null"),
-    "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", ways=("render", "validate"), is_error=False),
+    "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", ways=ALL_WAYS, is_error=False),
     "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 100_000), "is used by disks[0] too"),
     "fields-that-are-gone": Wrong(
         lambda: with_disks(numbered("            - name: d{}\n              volumeName: x\n", 50_000)),
