@@ -30,10 +30,10 @@ ENDLESS = Budget(1 << 62, "")
 class Machine:
     """An object and what it is rendered with. `prefix` is the path of the VM in it; there is no `resolution` without a VM."""
 
-    def __init__(self, analysis: Analysis, entry: Entry, prefix: Path, resolution: Resolution | None, inputs: Inputs) -> None:
-        self.analysis, self.entry, self.prefix, self.resolution = analysis, entry, prefix, resolution
+    def __init__(self, entry: Entry, prefix: Path, resolution: Resolution | None, inputs: Inputs) -> None:
+        self.analysis, self.entry, self.prefix, self.resolution = inputs.narrowed(entry), entry, prefix, resolution
         self.inputs = inputs.of(entry, resolution)
-        self._world = world_of(analysis.but(given=ENDLESS), resolution)
+        self._world = world_of(self.analysis.but(given=ENDLESS), resolution)
 
     def rendered(self) -> Object | None:
         """The rendered object; None if it can't be rendered."""
