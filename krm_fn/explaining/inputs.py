@@ -37,6 +37,7 @@ HYPERCONVERGED: Path = ("spec",)
 PRESET_DOMAIN: Path = ("spec", "domain")
 # The fields of one input that are looked at. Those that KubeVirt deploys have some fifty.
 MOST_FIELDS = 300
+MOST_APPLIED = 30_000  # operations of patches for one VM, where each of those that are looked at is left out once
 REMEMBERED = 5_000
 
 
@@ -94,7 +95,8 @@ class Inputs:
         tree = {number: dict(enumerate(patches[number]["patch"])) for number in self._targets.near(entry.obj)}
         paths: list[Path] = [(number, one) for number, below in tree.items() for one in below]
         if paths:
-            yield Input(kind=PATCH, tree=tree, root=("spec", "patches"), paths=tuple(paths[:MOST_FIELDS]))
+            most = min(MOST_FIELDS, max(MOST_APPLIED // len(paths), 1))
+            yield Input(kind=PATCH, tree=tree, root=("spec", "patches"), paths=tuple(paths[:most]))
 
     def _found(self, resolution: Resolution) -> Iterator[Input]:
         old = get(resolution.vm, ("spec", "flavor")) is not None

@@ -100,7 +100,7 @@ def _patched(analysis: Analysis, entry: Entry, facts: Any) -> Object | None:
     from krm_fn.pipeline.patching import with_patches  # few configs have some
 
     of_one = analysis.facts(vms=(facts,))
-    found = with_patches(of_one, of_one)
+    found = with_patches(of_one, of_one, again=False)
     if found.unpatched:
         return None
     whole: Object = found.patched[0].obj if found.patched else put_in(entry.obj, facts.prefix, facts.rendered)

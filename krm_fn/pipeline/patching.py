@@ -30,6 +30,13 @@ MOST_VALUES = 200_000  # in an object; `copy` can double an object with each ope
 REFERENCES = (("spec", "instancetype"), ("spec", "preference"))
 # The work of the patches of a run: to begin with, and for each VM. A comparison, and a value that `copy` looks at.
 UNITS, OF_VM, OF_COMPARISON, OF_VALUE = 3_000_000, 1_500, 4, 4
+OPERATIONS = {
+    "add": jsonpatch.AddOperation,
+    "remove": jsonpatch.RemoveOperation,
+    "replace": jsonpatch.ReplaceOperation,
+    "move": jsonpatch.MoveOperation,
+    "copy": jsonpatch.CopyOperation,
+}
 BYTES = 8  # that are compared in a unit
 
 
@@ -47,6 +54,7 @@ class Applying(Value):
     patches: Patches
     work: Budget
     matcher: Patterns
+    again: bool
 
     def selected(self, patch: Patch, obj: Object) -> bool | None:
         """Whether a patch is for the object, None where that can't be found out. Raises: SpentError."""
@@ -54,10 +62,13 @@ class Applying(Value):
         return patch.target.selects(obj, self.matcher)
 
 
-def with_patches(facts: BundleFacts, rendered: BundleFacts) -> BundleFacts:
-    """The facts with what the patches make of VMs. `rendered` are the facts of the same bundle in mode `expand`."""
+def with_patches(facts: BundleFacts, rendered: BundleFacts, *, again: bool = True) -> BundleFacts:
+    """The facts with what the patches make of VMs. `rendered` are the facts of the same bundle in mode `expand`.
+
+    `again`: it is looked up whether the patches would give the same result once more.
+    """
     work = Budget(UNITS + OF_VM * len(rendered.vms))
-    applying = Applying(patches=Patches(facts.config.patches), work=work, matcher=Patterns())
+    applying = Applying(patches=Patches(facts.config.patches), work=work, matcher=Patterns(), again=again)
     changes = {id(entry): (path, new) for entry, path, new in expand.changes(rendered)}
     found = [
         _within_work(applying, each, _whole(each.entry, changes.get(id(each.entry))))
@@ -104,7 +115,7 @@ def _patched(applying: Applying, vm: VmFacts, rendered: Object) -> Patched | Unp
             applied.append(patch)
     if obj == rendered:
         return None
-    unstable = _unstable(applying, obj, vm.prefix)
+    unstable = _unstable(applying, obj, vm.prefix) if applying.again else None
     return Patched(entry=vm.entry, obj=obj, repeats=unstable is None, unstable=unstable or 0)
 
 
@@ -172,7 +183,7 @@ def _after(given: dict[str, Any], obj: Any, work: Budget) -> Any:
         if found != canonical(given["value"]):
             raise jsonpatch.JsonPatchTestFailed
         return obj
-    return jsonpatch.JsonPatch([copy(given)]).apply(obj, in_place=True)
+    return OPERATIONS[given["op"]](copy(given)).apply(obj)
 
 
 def _identity(obj: Object) -> tuple[object, ...]:
