@@ -12,6 +12,7 @@ from krm_fn.base.objects import labels_of
 from krm_fn.base.paths import as_map, get, is_set, put_in
 from krm_fn.base.targets import Index
 from krm_fn.base.value import Value
+from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.holders import template_path
 from krm_fn.pipeline.analysis import cluster_of
@@ -39,6 +40,9 @@ PRESET_DOMAIN: Path = ("spec", "domain")
 MOST_FIELDS = 300
 MOST_APPLIED = 30_000  # operations of patches for one VM, where each of those that are looked at is left out once
 REMEMBERED = 5_000
+# How often presets may be applied for instances that are rendered without a field: beyond a few of them, all are for each.
+FEW_PRESETS, MOST_PRESETS = 10, 50_000
+TOO_MANY = f"presets match instances so often that explain applies them more than {MOST_PRESETS:,} times"
 
 
 class World(Value):
@@ -73,6 +77,7 @@ class Inputs:
         self._analysis = analysis
         self._known: dict[tuple[Any, ...], tuple[Found, Input]] = {}  # a kept object keeps its id
         self._rest = tuple(_configurations(analysis))
+        self._presets = Budget(MOST_PRESETS, f"{TOO_MANY}; narrow the selectors of the presets, or name fewer files")
         self._targets = Index(each["target"] for each in analysis.settings.patches)
 
     def of(self, entry: Entry, resolution: Resolution | None) -> tuple[Input, ...]:
@@ -80,6 +85,10 @@ class Inputs:
         found = self._found(resolution) if resolution else ()
         patches = self._patches(entry) if resolution else ()
         return (*found, *_presets(self._analysis, entry), *self._rest, *patches)
+
+    def count(self, presets: int) -> None:
+        """Count so many presets that are applied once more. Raises: InputError."""
+        self._presets.take(max(presets - FEW_PRESETS, 0))
 
     def narrowed(self, entry: Entry) -> Analysis:
         """The analysis of the bundle with the patches alone that may be for an object."""
