@@ -56,6 +56,8 @@ WAYS = {
     "migrate": Way(("migrate",)),
     "capacity": Way(("capacity",)),
     "folder": Way(("check",), path="."),
+    "diff": Way(("diff", "base"), path="head"),
+    "explain": Way(("explain",), path="."),
     "nodes": Way(("capacity", "--nodes", "nodes.yaml")),
     "matrix": Way(("capacity", "--matrix", "--catalogue", "none")),
 }

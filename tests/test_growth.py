@@ -60,6 +60,8 @@ LIMITED = (
     "limit-ranges",
     "types-and-preferences",
     "globs-with-wildcards",
+    "patches-for-all",
+    "patches-with-expressions",
 )
 
 # The shapes that were reported to take minutes, and texts of so many bytes.

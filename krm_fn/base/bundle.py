@@ -140,6 +140,8 @@ class Bundle:
 
     def of_kind(self, kind: str, group: str | None = None) -> Sequence[Entry]:
         """All objects of a kind, and of an API group if one is given, in the bundle's order."""
+        if kind not in self._numbers:  # as most kinds that are asked for
+            return ()
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = [self.entries[number] for number in self.numbers((kind,))]

@@ -30,6 +30,8 @@ class Patterns:
         return found
 
     def _found(self, expression: str, text: str) -> bool | None:
+        if not self.allows(0):  # before the expression is compiled
+            return None
         from krm_fn.base.regex import searching  # few runs have expressions
         from krm_fn.base.regex_syntax import WrongPatternError
 

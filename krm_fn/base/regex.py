@@ -55,6 +55,7 @@ def searching(pattern: str, text: str, spend: Spend, *, ecma: bool = False) -> S
 
         return search
     program = _program(pattern, ecma=ecma)
+    spend(STEP * len(program.instructions))  # it may have been made for this text
     return lambda text, at: program.search(text, at, spend)
 
 
@@ -82,7 +83,7 @@ def _ways(pattern: str, length: int) -> int:
     return int((length + 1) ** repeated * 2**chosen) * (1 + len(pattern) // 4)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4_096)
 def _plain(pattern: str) -> re.Pattern[str] | None:
     """The expression as this machine's regular expressions read it; None if they may read it in another way."""
     if NOT_ALIKE.search(pattern) or not ALIKE.fullmatch(pattern):

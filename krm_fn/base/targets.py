@@ -16,7 +16,7 @@ from krm_fn.base.work import Unsupported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -34,6 +34,9 @@ TEXTS: dict[str, Callable[[Object], str]] = {
 SELECTORS: dict[str, Callable[[Object], Object]] = {"labelSelector": labels_of, "annotationSelector": annotations_of}
 KEYS = (*TEXTS, *SELECTORS)
 LONGEST = 1_000  # characters of a regular expression or a selector
+OF_PATTERN = 8  # comparisons that cost as much as one with an expression
+LITERAL = re.compile(r"[A-Za-z0-9-]+")  # an expression that only its own text matches
+NARROWEST = ("name", "namespace", "kind", "group", "version")  # of the texts, that of the fewest objects first
 # One requirement of a selector such as `tier=db,env in (a, b),!test`.
 _PART = re.compile(
     r"\s*(?:(?P<absent>!)\s*(?P<no>[^\s,!=()]+)|(?P<key>[^\s,!=()]+)\s*"
@@ -42,23 +45,51 @@ _PART = re.compile(
 
 
 class Target(Value):
-    """What a target selects: objects whose texts match all `patterns`, and whose labels and annotations meet `requirements`."""
+    """What a target selects: objects that have all `texts`, whose texts match all `patterns`, and whose labels and annotations
+    meet `requirements`."""
 
+    texts: tuple[tuple[str, str], ...] = ()
     patterns: tuple[tuple[str, str], ...] = ()
     requirements: tuple[tuple[str, tuple[Requirement, ...]], ...] = ()
 
+    @property
+    def size(self) -> int:
+        """How many comparisons `selects` may make."""
+        meeting = sum(len(some) for _, some in self.requirements)
+        return 1 + len(self.texts) + meeting + OF_PATTERN * len(self.patterns)
+
     def selects(self, obj: Object, matcher: Patterns) -> bool | None:
         """True for an object that is meant; None if an expression takes too long to find out."""
+        if not all(TEXTS[key](obj) == given for key, given in self.texts):
+            return False
         if not all(_meets(SELECTORS[key](obj), each) for key, some in self.requirements for each in some):
             return False
         found = [matcher.finds(pattern, TEXTS[key](obj)) for key, pattern in self.patterns]
         return False if False in found else None if None in found else True
 
 
+class Index:
+    """Which of several targets may select an object, by the texts that targets name without an expression."""
+
+    def __init__(self, targets: Iterable[dict[str, str]]) -> None:
+        self._numbers: dict[tuple[str, str], list[int]] = {}
+        for number, given in enumerate(targets):
+            literal = next((key for key in NARROWEST if LITERAL.fullmatch(given.get(key, ""))), "")
+            self._numbers.setdefault((literal, given.get(literal, "")), []).append(number)
+        self._keys = tuple({key for key, _ in self._numbers} - {""})
+
+    def near(self, obj: Object) -> list[int]:
+        """The numbers of the targets that may select the object, in order."""
+        named = (self._numbers.get((key, TEXTS[key](obj)), ()) for key in self._keys)
+        return sorted((*self._numbers.get(("", ""), ()), *(number for numbers in named for number in numbers)))
+
+
 def target_of(given: dict[str, Any]) -> Target:
     """The target that a map describes; keys that are null or "" have no effect. Raises: ValueError with key and reason."""
+    patterns = [(key, _pattern(key, given[key])) for key in TEXTS if given.get(key)]
     return Target(
-        patterns=tuple((key, _pattern(key, given[key])) for key in TEXTS if given.get(key)),
+        texts=tuple((key, given[key]) for key, _ in patterns if LITERAL.fullmatch(given[key])),
+        patterns=tuple((key, pattern) for key, pattern in patterns if not LITERAL.fullmatch(given[key])),
         requirements=tuple((key, tuple(_requirements(key, given[key]))) for key in SELECTORS if given.get(key)),
     )
 

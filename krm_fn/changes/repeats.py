@@ -1,7 +1,7 @@
 """VMs that a change reaches as it reaches another VM of their namespace, so that their records are not worked out once more.
 
-Most VMs of many differ in their own texts only (`pipeline.own_texts`). If the change edits none of them, but what they refer to
-or the cluster, the same happens to all VMs that are alike in the rest.
+Most VMs of many differ in their own texts only (`pipeline.own_texts`). If the change edits none of these texts, but other
+fields of the VMs, what they refer to or the cluster, the same happens to all VMs that are alike in the rest on both sides.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from krm_fn.changes.migratable import known_claims
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.references import find
-from krm_fn.pipeline.equivalents import READINGS, compiled, dumped, notes
+from krm_fn.pipeline.equivalents import READINGS, compiled, dumped, marshalled, notes
 from krm_fn.pipeline.own_texts import KEY, TEXTS
 from krm_fn.pipeline.starts import verbosity
 
@@ -21,18 +21,36 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.changes.migratable import Outcome
+    from krm_fn.changes.owners import Owner
     from krm_fn.changes.pairs import Pair
     from krm_fn.kubevirt.facts import Resolution
+    from krm_fn.kubevirt.updates.machine import World
+    from krm_fn.pipeline.equivalents import Numbers
 
 # What a record depends on, of each text that a VM has of its own.
 OF_RECORDS = {**READINGS, "note": notes, "label": verbosity}
-read = compiled([(tuple(step for step in path if step != KEY), OF_RECORDS[sort]) for path, sort in TEXTS])
+PLACES = [tuple(step for step in path if step != KEY) for path, _ in TEXTS]
+read = compiled([(place, OF_RECORDS[sort]) for place, (_, sort) in zip(PLACES, TEXTS, strict=True)])
 
 # Keys with which a record has texts of the VM, or may have some.
 OWN_KEYS = ("startError", "error", "volumesChange", "creates")
 # Places of an instance at which a VM's own texts stand, or below which they do.
 OWN_PLACES = ("/spec/volumes", "/spec/domain/firmware", "/spec/hostname", "/labels", "/annotations")
 INTERFACES = "/spec/domain/devices/interfaces"
+# Keys of a VM at which its own texts stand, or below which they do.
+OWN_FIELDS = ("volumes", "firmware", "hostname", "labels", "annotations", "interfaces", "dataVolumeTemplates")
+
+
+def own_texts(vm: Object) -> list[bytes | None]:
+    """A VM's own texts, in order."""
+    found: list[bytes | None] = []
+
+    def note(value: Any, _: Numbers) -> Any:
+        found.append(marshalled(value))
+        return value
+
+    compiled([(place, note) for place in PLACES])(vm, {})
+    return found
 
 
 class Repeats:
@@ -50,7 +68,7 @@ class Repeats:
         if key in self._known:
             first, outcome = self._known[key]
             pair.sizes.repeat(first.new, pair.new, pair.world)
-            return outcome
+            return outcome.but(record=_of_other(outcome.record, pair.owner)) if pair.is_edited else outcome
         outcome = work(pair)
         if holds_for_others(outcome.record):
             self._known[key] = pair, outcome
@@ -58,17 +76,25 @@ class Repeats:
 
     def _key(self, pair: Pair) -> tuple[Any, ...] | None:
         """All that the record depends on, None where that may be more than is looked at here."""
-        vm = pair.old.obj
-        if pair.is_edited or pair.origin.presets or pair.world.presets:
+        if pair.origin.presets or pair.world.presets:
             return None
-        found = [find(Machine(vm=vm), world) for world in (pair.origin, pair.world)]
+        old, new, worlds = pair.old.obj, pair.new.obj, (pair.origin, pair.world)
+        before = self._state(old, worlds)
+        after = before if not pair.is_edited else self._state(new, worlds) if own_texts(old) == own_texts(new) else None
+        if before is None or after is None:
+            return None
+        return before, after, pair.owner.namespace, id(pair.origin), id(pair.world), known_claims(pair)
+
+    def _state(self, vm: Object, worlds: tuple[World, World]) -> tuple[Any, ...] | None:
+        """What is read of a VM and of what it refers to on both sides, None where that may be more than is looked at here."""
+        found = [find(Machine(vm=vm), world) for world in worlds]
         rest = None if any(each.errors for each in found) else dumped(read(vm, {}))
         if rest is None:
             return None
         self._kept += found
         sources = [getattr(each, matcher.field) for each in found for matcher in MATCHERS]
         specs = [(id(source.spec), source.table, source.origin, str(source.ref)) if source else None for source in sources]
-        return rest, pair.owner.namespace, *specs, id(pair.origin), id(pair.world), known_claims(pair)
+        return rest, *specs
 
 
 def holds_for_others(record: Object) -> bool:
@@ -80,7 +106,25 @@ def holds_for_others(record: Object) -> bool:
 
 def _is_own(change: Object) -> bool:
     path, values = change["path"], (change.get("old"), change.get("new"))
-    if path.startswith(OWN_PLACES) or any(cause["source"] == "vm" for cause in change["causes"]):
+    if path.startswith(OWN_PLACES) or any(_is_of_own_field(cause) for cause in change["causes"] if cause["source"] == "vm"):
         return True
-    whole = any(isinstance(value, dict | list) for value in values)
+    whole = any(isinstance(value, dict | list) and value for value in values)
     return path.startswith(INTERFACES) and (whole or path.endswith("/macAddress"))
+
+
+def _is_of_own_field(cause: Object) -> bool:
+    """True for an edit of a VM that may show a text of its own."""
+    whole = any(isinstance(value, dict | list) and value for value in (cause.get("old"), cause.get("new")))
+    return whole or any(field in cause.get("field", field) for field in OWN_FIELDS)
+
+
+def _of_other(record: Object, owner: Owner) -> Object:
+    """The record of an edited VM, of another one that is alike: causes name the VM."""
+    if "changes" not in record:
+        return record
+    changes = [{**each, "causes": [_named(cause, owner) for cause in each["causes"]]} for each in record["changes"]]
+    return {**record, "changes": changes}
+
+
+def _named(cause: Object, owner: Owner) -> Object:
+    return {**cause, "name": owner.name} if cause["source"] == "vm" else cause

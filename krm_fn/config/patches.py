@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.paths import dotted
-from krm_fn.base.targets import KEYS, target_of
+from krm_fn.base.paths import dotted, number_of_values
+from krm_fn.base.targets import KEYS, Index, target_of
 from krm_fn.base.value import Value
 from krm_fn.config.keys import child, hint, unlike, with_known_keys
 
@@ -13,18 +13,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from krm_fn.base.objects import Object
     from krm_fn.base.targets import Target
 
 # Each operation with the keys that it needs beside `op` and `path`.
 OPERATIONS = {"add": "value", "remove": "", "replace": "value", "move": "from", "copy": "from", "test": "value"}
 
 
+OF_OPERATION = 40  # units of work, see `base.work`
+
+
 class Patch(Value):
-    """The operations of a patch, and the objects that it is for. `number` counts the patches of the config from 0."""
+    """The operations of a patch, and the objects that it is for. `number` counts the patches of the config from 0.
+
+    `cost` is the work of its operations.
+    """
 
     number: int
     target: Target
     operations: tuple[dict[str, Any], ...]
+    cost: int
 
 
 def patches(value: object, path: str) -> tuple[dict[str, Any], ...]:
@@ -32,12 +40,30 @@ def patches(value: object, path: str) -> tuple[dict[str, Any], ...]:
     return tuple(_patch(item, at) for item, at in _items(value, "a list of patches, each with target and patch", path))
 
 
-def compiled(given: tuple[dict[str, Any], ...]) -> tuple[Patch, ...]:
-    """Patches that were checked, ready to be applied."""
-    return tuple(
-        Patch(number=number, target=target_of(each["target"]), operations=tuple(each["patch"]))
-        for number, each in enumerate(given)
-    )
+class Patches:
+    """Patches that were checked. Each is made ready when an object comes that it may be for."""
+
+    def __init__(self, given: tuple[dict[str, Any], ...]) -> None:
+        self._given, self._index = given, Index(each["target"] for each in given)
+        self._ready: dict[int, Patch] = {}
+
+    def near(self, obj: Object) -> list[Patch]:
+        """The patches that may be for an object, in order."""
+        return [self._ready.get(number) or self._prepared(number) for number in self._index.near(obj)]
+
+    def _prepared(self, number: int) -> Patch:
+        given = self._given[number]
+        operations = tuple(given["patch"])
+        cost = sum(map(_cost, operations))
+        ready = Patch(number=number, target=target_of(given["target"]), operations=operations, cost=cost)
+        self._ready[number] = ready
+        return ready
+
+
+def _cost(operation: dict[str, Any]) -> int:
+    """The work of an operation, wherever it is applied."""
+    pointers = len(operation["path"]) + len(operation.get("from", ""))
+    return OF_OPERATION + pointers + number_of_values([operation.get("value")])
 
 
 def _items(value: object, expected: str, path: str) -> Iterator[tuple[object, str]]:

@@ -102,7 +102,7 @@ def explained(
         resolved = analysis.resolved(entry, resolver)
         if resolved or is_explained(entry):
             prefix, _, resolution = resolved or ((), None, None)
-            found = _Record(Machine(analysis, entry, prefix, resolution, inputs), known)
+            found = _Record(Machine(entry, prefix, resolution, inputs), known)
             yield Explained(entry=entry, record=found.shown(attributions), rendered=found.rendered)
 
 

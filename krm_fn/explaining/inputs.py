@@ -10,7 +10,9 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.encoding import from_base64
 from krm_fn.base.objects import labels_of
 from krm_fn.base.paths import as_map, get, is_set, put_in
+from krm_fn.base.targets import Index
 from krm_fn.base.value import Value
+from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.holders import template_path
 from krm_fn.pipeline.analysis import cluster_of
@@ -36,7 +38,11 @@ HYPERCONVERGED: Path = ("spec",)
 PRESET_DOMAIN: Path = ("spec", "domain")
 # The fields of one input that are looked at. Those that KubeVirt deploys have some fifty.
 MOST_FIELDS = 300
+MOST_APPLIED = 30_000  # operations of patches for one VM, where each of those that are looked at is left out once
 REMEMBERED = 5_000
+# How often presets may be applied for instances that are rendered without a field: beyond a few of them, all are for each.
+FEW_PRESETS, MOST_PRESETS = 10, 50_000
+TOO_MANY = f"presets match instances so often that explain applies them more than {MOST_PRESETS:,} times"
 
 
 class World(Value):
@@ -70,13 +76,36 @@ class Inputs:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._known: dict[tuple[Any, ...], tuple[Found, Input]] = {}  # a kept object keeps its id
-        self._rest = (*_configurations(analysis), *_patches(analysis))
+        self._rest = tuple(_configurations(analysis))
+        self._presets = Budget(MOST_PRESETS, f"{TOO_MANY}; narrow the selectors of the presets, or name fewer files")
+        self._targets = Index(each["target"] for each in analysis.settings.patches)
 
     def of(self, entry: Entry, resolution: Resolution | None) -> tuple[Input, ...]:
         """The inputs of a VM, or of an instance if there is no resolution, in the order in which they are applied."""
         found = self._found(resolution) if resolution else ()
-        rest = (each for each in self._rest if resolution or each.kind != PATCH)
-        return (*found, *_presets(self._analysis, entry), *rest)
+        patches = self._patches(entry) if resolution else ()
+        return (*found, *_presets(self._analysis, entry), *self._rest, *patches)
+
+    def count(self, presets: int) -> None:
+        """Count so many presets that are applied once more. Raises: InputError."""
+        self._presets.take(max(presets - FEW_PRESETS, 0))
+
+    def narrowed(self, entry: Entry) -> Analysis:
+        """The analysis of the bundle with the patches alone that may be for an object."""
+        settings = self._analysis.settings
+        if not settings.patches:
+            return self._analysis
+        near = tuple(settings.patches[number] for number in self._targets.near(entry.obj))
+        return self._analysis.but(settings=settings.but(patches=near))
+
+    def _patches(self, entry: Entry) -> Iterator[Input]:
+        """The patches of `narrowed`, by their numbers in the config."""
+        patches = self._analysis.settings.patches
+        tree = {number: dict(enumerate(patches[number]["patch"])) for number in self._targets.near(entry.obj)}
+        paths: list[Path] = [(number, one) for number, below in tree.items() for one in below]
+        if paths:
+            most = min(MOST_FIELDS, max(MOST_APPLIED // len(paths), 1))
+            yield Input(kind=PATCH, tree=tree, root=("spec", "patches"), paths=tuple(paths[:most]))
 
     def _found(self, resolution: Resolution) -> Iterator[Input]:
         old = get(resolution.vm, ("spec", "flavor")) is not None
@@ -141,13 +170,6 @@ def _configurations(analysis: Analysis) -> Iterator[Input]:
     if held:
         tree = as_map(get(held.obj, root))
         yield Input(kind=CONFIGURATION, tree=tree, root=root, paths=fields(tree), entry=held)
-
-
-def _patches(analysis: Analysis) -> Iterator[Input]:
-    if analysis.settings.patches:
-        tree = {number: dict(enumerate(each["patch"])) for number, each in enumerate(analysis.settings.patches)}
-        paths: list[Path] = [(number, one) for number, below in tree.items() for one in below]
-        yield Input(kind=PATCH, tree=tree, root=("spec", "patches"), paths=tuple(paths[:MOST_FIELDS]))
 
 
 def cluster_entry(bundle: Bundle) -> tuple[Entry | None, Path]:
@@ -219,11 +241,11 @@ def _with_configuration(world: World, given: Input, tree: Any) -> World:
     return world.but(analysis=analysis.but(cluster=cluster, settings=settings))
 
 
-def _with_patches(world: World, _: Input, tree: Any) -> World:
+def _with_patches(world: World, given: Input, tree: Any) -> World:
     analysis = world.analysis
     patches = tuple(
         {**each, "patch": [tree[number][one] for one in sorted(tree.get(number, ()))]}
-        for number, each in enumerate(analysis.settings.patches)
+        for number, each in zip(given.tree, analysis.settings.patches, strict=True)
     )
     return world.but(analysis=analysis.but(settings=analysis.settings.but(patches=patches)))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import SCALARS, get, put_in
-from krm_fn.explaining.inputs import changed, without, world_of
+from krm_fn.explaining.inputs import PRESET, changed, without, world_of
 from krm_fn.findings.limits import Budget
 from krm_fn.pipeline import instances
 
@@ -30,10 +32,11 @@ ENDLESS = Budget(1 << 62, "")
 class Machine:
     """An object and what it is rendered with. `prefix` is the path of the VM in it; there is no `resolution` without a VM."""
 
-    def __init__(self, analysis: Analysis, entry: Entry, prefix: Path, resolution: Resolution | None, inputs: Inputs) -> None:
-        self.analysis, self.entry, self.prefix, self.resolution = analysis, entry, prefix, resolution
+    def __init__(self, entry: Entry, prefix: Path, resolution: Resolution | None, inputs: Inputs) -> None:
+        self.analysis, self.entry, self.prefix, self.resolution = inputs.narrowed(entry), entry, prefix, resolution
         self.inputs = inputs.of(entry, resolution)
-        self._world = world_of(analysis.but(given=ENDLESS), resolution)
+        self._count = partial(inputs.count, sum(each.kind == PRESET for each in self.inputs))
+        self._world = world_of(self.analysis.but(given=ENDLESS), resolution)
 
     def rendered(self) -> Object | None:
         """The rendered object; None if it can't be rendered."""
@@ -42,8 +45,9 @@ class Machine:
     def without(self, removed: Iterable[Removal] = (), own: Iterable[Path] = (), *, defaults: bool = True) -> Object | None:
         """The object rendered without fields of inputs, and without values of its own; None if that can't be done.
 
-        `defaults`: KubeVirt's defaults are written, too, if the config asks for them.
+        `defaults`: KubeVirt's defaults are written, too, if the config asks for them. Raises: InputError.
         """
+        self._count()
         trees: dict[int, Any] = {}
         for number, path in removed:
             trees[number] = without(trees.get(number, self.inputs[number].tree), path)
@@ -100,7 +104,7 @@ def _patched(analysis: Analysis, entry: Entry, facts: Any) -> Object | None:
     from krm_fn.pipeline.patching import with_patches  # few configs have some
 
     of_one = analysis.facts(vms=(facts,))
-    found = with_patches(of_one, of_one)
+    found = with_patches(of_one, of_one, again=False)
     if found.unpatched:
         return None
     whole: Object = found.patched[0].obj if found.patched else put_in(entry.obj, facts.prefix, facts.rendered)

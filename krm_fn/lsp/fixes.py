@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
@@ -12,19 +13,22 @@ from krm_fn.repositories.fixed_texts import fixed
 from krm_fn.repositories.fixes import is_certain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.findings.finding import Finding
     from krm_fn.repositories.fixes import Fix
 
 LONGEST = 60  # characters of a value in a title
+# Characters that are read again for the fixes of one request, each of which writes the whole text anew; at least one is made.
+MOST_READ = 2_000_000
 
 
 def actions(findings: Iterable[Finding], fixes: Mapping[str, Fix], text: str) -> Iterator[Action]:
     """The quick fixes for findings of one file; `fixes` are the values to write, by the findings' fingerprints."""
-    for finding in findings:
-        fix = fixes.get(finding.fingerprint)
-        edits = tuple(edits_of(text, fix)) if fix and finding.proposed is not UNSET else ()
+    fixable = ((finding, fixes.get(finding.fingerprint)) for finding in findings if finding.proposed is not UNSET)
+    written = ((finding, fix) for finding, fix in fixable if fix)
+    for finding, fix in islice(written, max(MOST_READ // max(len(text), 1), 1)):
+        edits = tuple(edits_of(text, fix))
         if edits:
             title = f"Change to {_shown(finding.proposed)} ({finding.rule})"
             yield Action(title=title, edits=edits, fingerprint=finding.fingerprint, certain=is_certain(finding))
@@ -39,10 +43,20 @@ def edits_of(text: str, fix: Fix) -> Iterator[Edit]:
     if not made:
         return
     before, after = text.splitlines(keepends=True), data.decode().splitlines(keepends=True)
-    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
-    for tag, first, last, start, end in matcher.get_opcodes():
+    same = _equal(before, after)
+    end = min(_equal(before[::-1], after[::-1]), min(len(before), len(after)) - same)
+    old, new = before[same : len(before) - end], after[same : len(after) - end]
+    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
+    for tag, first, last, start, stop in matcher.get_opcodes():
         if tag != "equal":
-            yield Edit(first=first, last=last, text="".join(after[start:end]))
+            yield Edit(first=same + first, last=same + last, text="".join(new[start:stop]))
+
+
+def _equal(some: Sequence[str], others: Sequence[str]) -> int:
+    """How many lines are equal, from the first one on."""
+    return next(
+        (at for at, (one, other) in enumerate(zip(some, others, strict=False)) if one != other), min(len(some), len(others))
+    )
 
 
 def _shown(value: object) -> str:

@@ -9,7 +9,8 @@ from krm_fn.base.objects import kind_of, name_of, namespace_of
 from krm_fn.base.paths import canonical, copy, get, is_set, number_of_values, put_in
 from krm_fn.base.patterns import Patterns
 from krm_fn.base.value import Value
-from krm_fn.config.patches import compiled
+from krm_fn.base.work import Budget, SpentError
+from krm_fn.config.patches import Patches
 from krm_fn.pipeline.modes import expand
 from krm_fn.rules.facts.patches import Patched, Unpatched
 
@@ -27,27 +28,50 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 200_000  # in an object; `copy` can double an object with each operation
 REFERENCES = (("spec", "instancetype"), ("spec", "preference"))
+# The work of the patches of a run: to begin with, and for each VM. A comparison, and a value that `copy` looks at.
+UNITS, OF_VM, OF_COMPARISON, OF_VALUE = 3_000_000, 1_500, 4, 4
+OPERATIONS = {
+    "add": jsonpatch.AddOperation,
+    "remove": jsonpatch.RemoveOperation,
+    "replace": jsonpatch.ReplaceOperation,
+    "move": jsonpatch.MoveOperation,
+    "copy": jsonpatch.CopyOperation,
+}
+BYTES = 8  # that are compared in a unit
 
 
 class _FailedError(Exception):
+    """An operation that can't be applied. `value` is what it was applied to, None for the object before its patch."""
+
     def __init__(self, reason: str, operation: int, given: dict[str, Any], value: object) -> None:
         super().__init__(reason)
         self.reason, self.operation, self.given, self.value = reason, operation, given, value
 
 
 class Applying(Value):
-    """The patches of a run, with the time that their expressions may take."""
+    """The patches of a run, with the work that they and their expressions may take."""
 
-    patches: tuple[Patch, ...]
+    patches: Patches
+    work: Budget
     matcher: Patterns
+    again: bool
+
+    def selected(self, patch: Patch, obj: Object) -> bool | None:
+        """Whether a patch is for the object, None where that can't be found out. Raises: SpentError."""
+        self.work.spend(OF_COMPARISON * patch.target.size)
+        return patch.target.selects(obj, self.matcher)
 
 
-def with_patches(facts: BundleFacts, rendered: BundleFacts) -> BundleFacts:
-    """The facts with what the patches make of VMs. `rendered` are the facts of the same bundle in mode `expand`."""
-    applying = Applying(patches=compiled(facts.config.patches), matcher=Patterns())
+def with_patches(facts: BundleFacts, rendered: BundleFacts, *, again: bool = True) -> BundleFacts:
+    """The facts with what the patches make of VMs. `rendered` are the facts of the same bundle in mode `expand`.
+
+    `again`: it is looked up whether the patches would give the same result once more.
+    """
+    work = Budget(UNITS + OF_VM * len(rendered.vms))
+    applying = Applying(patches=Patches(facts.config.patches), work=work, matcher=Patterns(), again=again)
     changes = {id(entry): (path, new) for entry, path, new in expand.changes(rendered)}
     found = [
-        _patched(applying, each, _whole(each.entry, changes.get(id(each.entry))))
+        _within_work(applying, each, _whole(each.entry, changes.get(id(each.entry))))
         for each in rendered.vms
         if each.rendered is not None
     ]
@@ -63,46 +87,76 @@ def _whole(entry: Entry, change: tuple[Path, Object] | None) -> Object:
     return whole
 
 
+def _within_work(applying: Applying, vm: VmFacts, rendered: Object) -> Patched | Unpatched | None:
+    """As `_patched`; where the work is spent, no patch is applied to this VM and those after it."""
+    try:
+        applying.work.spend(0)
+        return _patched(applying, vm, rendered)
+    except SpentError:
+        return Unpatched(entry=vm.entry, reason="work")
+
+
 def _patched(applying: Applying, vm: VmFacts, rendered: Object) -> Patched | Unpatched | None:
-    """None if no patch is for the object, or none changes it."""
+    """None if no patch is for the object, or none changes it. Raises: SpentError."""
     obj = rendered
-    for patch in applying.patches:
-        selected = patch.target.selects(obj, applying.matcher)
+    applied: list[Patch] = []
+    near = applying.patches.near(rendered)  # no patch changes the texts that decide this
+    applying.work.spend(len(near))
+    for patch in near:
+        selected = applying.selected(patch, obj)
         if selected is None:
             return Unpatched(entry=vm.entry, reason="slow", patch=patch.number)
         if selected:
             try:
-                obj = _applied(patch.operations, obj)
+                obj = _applied(patch, obj if applied else _copied(obj, applying), applying)
             except _FailedError as error:
-                return _unpatched(vm.entry, patch, error)
+                value = _before(applied, rendered, applying) if error.value is None else error.value
+                return _unpatched(vm.entry, patch, error, value)
+            applied.append(patch)
     if obj == rendered:
         return None
-    unstable = _unstable(applying, obj, vm.prefix)
+    unstable = _unstable(applying, obj, vm.prefix) if applying.again else None
     return Patched(entry=vm.entry, obj=obj, repeats=unstable is None, unstable=unstable or 0)
+
+
+def _copied(obj: Object, applying: Applying) -> Object:
+    applying.work.spend(number_of_values(obj))
+    new: Object = copy(obj)
+    return new
+
+
+def _before(applied: Sequence[Patch], rendered: Object, applying: Applying) -> Object:
+    """The object as the patches have left it that were applied."""
+    obj = _copied(rendered, applying)
+    for patch in applied:
+        obj = _applied(patch, obj, applying)
+    return obj
 
 
 def _unstable(applying: Applying, obj: Object, prefix: Path) -> int | None:
     """The first patch that does not keep its own result, -1 for a reference that a second run would render; else None."""
     if any(is_set(get(obj, (*prefix, *reference))) for reference in REFERENCES):
         return -1
-    again = obj
-    selecting = [patch for patch in applying.patches if patch.target.selects(obj, applying.matcher)]
+    again = _copied(obj, applying)
+    selecting = [patch for patch in applying.patches.near(obj) if applying.selected(patch, obj)]
     for patch in selecting:
         try:
-            again = _applied(patch.operations, again)
+            again = _applied(patch, again, applying)
         except _FailedError:
             return patch.number
     if again == obj:
         return None
-    return next(patch.number for patch in selecting if _applied(patch.operations, obj) != obj)
+    return next(patch.number for patch in selecting if _applied(patch, _copied(obj, applying), applying) != obj)
 
 
-def _applied(operations: Sequence[dict[str, Any]], obj: Object) -> Object:
-    """A new object. Raises: _FailedError with the operation that can't be applied."""
-    new: Any = copy(obj)
-    for number, given in enumerate(operations):
+def _applied(patch: Patch, obj: Object, applying: Applying) -> Object:
+    """The object after a patch; the given one may be changed. Raises: SpentError; _FailedError with the operation that can't be
+    applied."""
+    applying.work.spend(patch.cost)
+    new, identity = obj, _identity(obj)
+    for number, given in enumerate(patch.operations):
         try:
-            new = _after(given, new)
+            new = _after(given, new, applying.work)
         except (jsonpatch.JsonPatchConflict, jsonpointer.JsonPointerException):
             raise _FailedError("absent", number, given, new) from None
         except jsonpatch.JsonPatchTestFailed:
@@ -110,29 +164,33 @@ def _applied(operations: Sequence[dict[str, Any]], obj: Object) -> Object:
         except (jsonpatch.JsonPatchException, TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError):
             raise _FailedError("invalid", number, given, new) from None
         if not isinstance(new, dict):
-            raise _FailedError("object", number, given, obj)
-        if given["op"] == "copy" and number_of_values(new) > MOST_VALUES:
-            raise _FailedError("large", number, given, obj)
-    if _identity(new) != _identity(obj):
-        raise _FailedError("object", len(operations) - 1, operations[-1], obj)
-    result: Object = new
-    return result
+            raise _FailedError("object", number, given, None)
+        if given["op"] == "copy":
+            values = number_of_values(new)
+            applying.work.spend(OF_VALUE * values)
+            if values > MOST_VALUES:
+                raise _FailedError("large", number, given, None)
+    if _identity(new) != identity:
+        raise _FailedError("object", len(patch.operations) - 1, patch.operations[-1], None)
+    return new
 
 
-def _after(given: dict[str, Any], obj: Any) -> Any:
+def _after(given: dict[str, Any], obj: Any, work: Budget) -> Any:
     """The object after one operation; it may be changed in place. The library takes 1 and true for equal, so `test` is ours."""
     if given["op"] == "test":
-        if canonical(jsonpointer.resolve_pointer(obj, given["path"])) != canonical(given["value"]):
+        found = canonical(jsonpointer.resolve_pointer(obj, given["path"]))
+        work.spend(len(found) // BYTES)
+        if found != canonical(given["value"]):
             raise jsonpatch.JsonPatchTestFailed
         return obj
-    return jsonpatch.JsonPatch([copy(given)]).apply(obj, in_place=True)
+    return OPERATIONS[given["op"]](copy(given)).apply(obj)
 
 
 def _identity(obj: Object) -> tuple[object, ...]:
     return obj.get("apiVersion"), kind_of(obj), namespace_of(obj), name_of(obj)
 
 
-def _unpatched(entry: Entry, patch: Patch, error: _FailedError) -> Unpatched:
+def _unpatched(entry: Entry, patch: Patch, error: _FailedError, value: object) -> Unpatched:
     pointer = error.given["path"]
     return Unpatched(
         entry=entry,
@@ -140,7 +198,7 @@ def _unpatched(entry: Entry, patch: Patch, error: _FailedError) -> Unpatched:
         patch=patch.number,
         operation=error.operation,
         op=error.given["op"],
-        path=_path(pointer, error.value),
+        path=_path(pointer, value),
         pointer=pointer,
     )
 

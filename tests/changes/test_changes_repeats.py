@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from measuring import calls
 
 import krm_fn
 
@@ -152,6 +153,83 @@ def test_each_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
         return record["namespace"], record["name"]
 
     assert answer(vms, sides, new=new) == sorted(alone, key=place)
+
+
+def at(vm: Object, *path: Any) -> Any:
+    return at(vm[path[0]], *path[1:]) if path else vm
+
+
+DOMAIN = ("spec", "template", "spec", "domain")
+VOLUMES = ("spec", "template", "spec", "volumes")
+# Edits of a VM: of fields that all VMs of a shape have alike, and of its own texts.
+EDITS = {
+    "nothing": lambda vm: None,
+    "strategy": lambda vm: vm["spec"].update(runStrategy="Manual"),
+    "vcpus": lambda vm: at(vm, *DOMAIN).update(cpu={"sockets": 4, "maxSockets": 8}),
+    "device": lambda vm: at(vm, *DOMAIN, "devices").update(rng={}),
+    "grace": lambda vm: at(vm, "spec", "template", "spec").update(terminationGracePeriodSeconds=9),
+    "order": lambda vm: at(vm, *DOMAIN, "devices", "disks", 0).update(bootOrder=1),
+    "reference": lambda vm: vm["spec"].update(instancetype={"name": "large", "kind": TYPE}),
+    "refused": lambda vm: at(vm, *DOMAIN, "devices", "disks", 1).update(name="other"),
+    "label": lambda vm: at(vm, "spec", "template", "metadata").update(labels={"vm": "all"}),
+    "note": lambda vm: at(vm, "spec", "template", "metadata").update(annotations={"of": vm["metadata"]["name"]}),
+    "hostname": lambda vm: at(vm, "spec", "template", "spec").update(hostname=vm["metadata"]["name"]),
+    "data": lambda vm: at(vm, *VOLUMES, 1, "cloudInitNoCloud").update(userData="#cloud-config"),
+    "claim": lambda vm: at(vm, *VOLUMES, 0, "persistentVolumeClaim").update(claimName="vm-0-root"),
+    "volume": lambda vm: at(vm, *VOLUMES).append({"name": "more", "persistentVolumeClaim": {"claimName": "more"}}),
+    "turned": lambda vm: at(vm, *VOLUMES).reverse(),
+    "uuid": lambda vm: at(vm, *DOMAIN).update(firmware={"uuid": "5d307ca9-b3ef-428c-8861-06e72d69f223"}),
+    "mac": lambda vm: at(vm, *DOMAIN, "devices", "interfaces", 0).update(macAddress="02:00:00:00:00:09"),
+    "model": lambda vm: at(vm, *DOMAIN, "devices", "interfaces", 0).update(model="e1000e"),
+}
+EDITED = st.lists(st.lists(st.sampled_from(sorted(EDITS)), min_size=1, max_size=2), min_size=1, max_size=2)
+
+
+@pytest.mark.parametrize("new", [False, True])
+@settings(max_examples=80, deadline=None)
+@given(FLEET, EDITED, st.tuples(TYPES, TYPES), SETTINGS)
+def test_each_edited_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
+    new: bool, fleet: list[Any], edits: list[list[str]], types: Any, cluster: Any
+) -> None:
+    befores = [machine(f"vm-{number}", shape, own) for number, (shape, own) in enumerate(fleet)]
+    afters = copy.deepcopy(befores)
+    for number, vm in enumerate(afters):
+        for edit in edits[number % len(edits)]:
+            EDITS[edit](vm)
+    around = [
+        *(revision(space, f"rev-{number}", number) for space in ("a", "b") for number in (1, 2)),
+        *(claim(f"vm-{number}", own, own["inferred"][0]) for number, (_, own) in enumerate(fleet)),
+        *({**instancetype(space, types[1]), "metadata": {"name": "large", "namespace": space}} for space in ("a", "b")),
+        {
+            "apiVersion": "kubevirt.io/v1",
+            "kind": "KubeVirt",
+            "metadata": {"name": "kubevirt"},
+            "spec": {"configuration": cluster},
+        },
+        *(part for space in ("a", "b") for part in (instancetype(space, types[0]), preference(space, {}))),
+    ]
+
+    def records(olds: list[Object], news: list[Object]) -> list[Object]:
+        found: list[Object] = krm_fn.diff({"items": [*olds, *around]}, {"items": [*news, *around]}, new=new)["vms"]
+        return found
+
+    alone = [record for old, now in zip(befores, afters, strict=True) for record in records([old], [now])]
+    assert records(befores, afters) == sorted(alone, key=lambda record: (record["namespace"], record["name"]))
+
+
+def test_vms_that_are_edited_alike_are_worked_out_once() -> None:
+    shape = {"domain": {"memory": {"guest": "1Gi"}}, "strategy": "Always", "disk": {"disk": {}}, "matchers": {}}
+    own = {"mac": "", "namespace": "a", "notes": {}, "pin": "", "mode": "ReadWriteOnce", "inferred": "small"}
+
+    def work(count: int) -> int:
+        befores = [machine(f"vm-{number}", shape, own) for number in range(count)]
+        afters = copy.deepcopy(befores)
+        for vm in afters:
+            EDITS["device"](vm)
+        return calls(lambda: krm_fn.diff({"items": befores}, {"items": afters}))
+
+    work(1)  # loads what it needs
+    assert work(50) <= 3 * work(10)
 
 
 def sized(name: str, cpus: int) -> Object:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from krm_fn.lsp.session import Session
+from tests.growing import WAYS, files_of
 from tests.measuring import calls
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,3 +140,15 @@ def test_a_file_that_becomes_a_link_out_of_the_folder_is_not_read(tmp_path: Path
     (tree / file).symlink_to("../outside.yaml")
     session.change([file])
     assert file not in session.workspace.files()
+
+
+def test_the_quick_fixes_of_a_whole_file_take_work_that_grows_with_the_file(folder: Path) -> None:
+    def work(size: int) -> int:
+        (text,) = files_of("missing-claims-of-one", WAYS["check"], size).values()
+        (folder / "bundle.yaml").write_text(text)
+        session = Session()
+        session.begin()
+        session.actions("bundle.yaml", 0, 0)  # finds what can be fixed
+        return calls(lambda: session.actions("bundle.yaml", 0, text.count("\n")))
+
+    assert work(80_000) <= 5 * work(20_000)

@@ -181,6 +181,43 @@ def test_an_expression_that_runs_away_is_a_finding():
     assert "takes too long" in answer["results"][0]["message"]
 
 
+def fleet(count):
+    return [{**VM, "metadata": {"name": f"v{number}", "labels": {}}} for number in range(count)]
+
+
+@pytest.mark.parametrize("target", [{"kind": "VirtualMachine"}, {"name": "w.*"}, {"labelSelector": "a=b"}])
+def test_patches_that_are_compared_with_too_many_vms_are_one_finding(target):
+    patches = [{"target": target, "patch": [LABEL]}] * 2_000
+    answer = krm_fn.process(resource_list(*fleet(500), patches=patches, catalogue="builtin"))
+    (result,) = answer["results"]
+    assert result["tags"]["rule"] == "failed-patch"
+    assert "the patches of the config take more than their share of the work of a run" in result["message"]
+    left = [each for each in answer["items"] if "instancetype" in each["spec"]]
+    assert f"not rendered, like {len(left) - 1} other VMs" in result["message"]
+
+
+def test_patches_that_name_their_vms_are_not_compared_with_others():
+    patches = [{"target": {"name": f"v{number}"}, "patch": [LABEL]} for number in range(2_000)]
+    answer = krm_fn.process(resource_list(*fleet(500), patches=patches, catalogue="builtin"))
+    assert not answer["results"]
+    assert all("patched" in each["metadata"]["labels"] for each in answer["items"])
+
+
+@pytest.mark.parametrize("name", ["web", "we.", "w[e]b", "(?i)WEB", "web|db"])
+def test_a_name_is_an_expression_or_the_name_itself(name):
+    assert is_patched({"name": name})
+
+
+def test_an_error_names_the_place_before_the_patch():
+    """Operations are tried in place; what an earlier one of the same patch made is not there any more."""
+    answer = processed(
+        {"patch": [{"op": "add", "path": "/metadata/labels/b", "value": "1"}]},
+        {"patch": [{"op": "add", "path": "/metadata/a", "value": {}}, {"op": "remove", "path": "/metadata/name"}]},
+    )
+    (result,) = answer["results"]
+    assert result["field"]["path"] == "metadata.name"
+
+
 @pytest.mark.parametrize(
     ("patch", "unrepeatable"),
     [

@@ -25,16 +25,33 @@ def bundle(vms: Documents) -> Files:
     return {"bundle.yaml": "---\n".join(vms)}
 
 
+def patched(n: int, target: str) -> Files:
+    """VMs, and a config with a patch for each."""
+    entry = f"{{target: {{{target}}}, patch: [{{op: add, path: /metadata/labels, value: {{a: b}}}}]}}"
+    return {**bundle(each(n, lambda i: vm(f"v{i}", BUILTIN))), **config(n, "patches", entry)}
+
+
 def nodes(n: int, node: str, instance: str) -> Files:
     vms = each(n, lambda i: vm(f"v{i}", BUILTIN, instance=instance.replace("#", str(i))))
     entry = f"- {{name: n#, allocatable: {{cpu: 64, memory: 256Gi}}{node}}}\n"
     return {**bundle(vms), "nodes.yaml": "".join(each(n, lambda i: entry.replace("#", str(i))))}
 
 
+def edited(n: int) -> Files:
+    """VMs before and after the same edit of each."""
+    vms = each(n, lambda i: vm(f"v{i}", BUILTIN))
+    after = [text.replace("devices: {}", "devices: {rng: {}}") for text in vms]
+    return {"base/bundle.yaml": "---\n".join(vms), "head/bundle.yaml": "---\n".join(after)}
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
     "globs": (lambda n: folders(n, "exclude", "'**/x#/**/*/**/a*b'"), "folder"),
     "globs-with-wildcards": (lambda n: folders(n, "exclude", "'**/x#*y'"), "folder"),
     "targets": (lambda n: folders(n, "clusters", "{name: c#, targets: [d#]}"), "folder"),
+    "patches-of-names": (lambda n: patched(n, "kind: VirtualMachine, name: v#"), "folder explain"),
+    "patches-for-all": (lambda n: patched(n, "kind: VirtualMachine"), "folder"),
+    "patches-with-expressions": (lambda n: patched(n, "name: w#.*"), "folder"),
+    "edited": (edited, "diff"),
     "nodes": (lambda n: nodes(n, ", labels: {a: b#}", "nodeSelector: {a: b#}\n"), "nodes"),
     "nodes-alike": (lambda n: nodes(n, "", ""), "nodes"),
 }

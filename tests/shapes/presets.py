@@ -70,7 +70,7 @@ def large_disagreement(n: int) -> Documents:
 
 
 SHAPES: dict[str, tuple[Make, str]] = {
-    "presets-for-all": (presets_and_instances(all_labels, no_labels), "function check fold include migrate"),
+    "presets-for-all": (presets_and_instances(all_labels, no_labels), "function check fold include migrate explain"),
     "presets-that-clash": (presets_and_instances(all_labels, no_labels, domain="cpu:\n  cores: 4\n"), "function check sarif"),
     "presets-that-disagree": (presets_and_instances(all_labels, no_labels, of_preset="cpu:\n  cores: {}\n"), "fold check"),
     "presets-in-no-order": (

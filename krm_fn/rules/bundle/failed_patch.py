@@ -4,7 +4,9 @@ What it finds: a VM that an entry of `patches` in the function config is for, an
 
 - a `test` operation finds another value;
 - an operation names a place that the rendered VM does not have;
-- the result is no longer this object, or it is too large.
+- the result is no longer this object, or it is too large;
+- all patches together take too much work, because each of very many is compared with each of very many VMs. A target that
+  names its VM in plain letters, digits and dashes costs the least.
 
 Why it matters: a patch whose `test` fails meets a VM that it was not written for. The VM is not rendered, and no patch is
 applied to it. Other VMs are rendered.
@@ -44,11 +46,19 @@ WHY = {
     "large": "the result is too large; remove the operation",
 }
 
+TOO_MUCH = "the patches of the config take more than their share of the work of a run"
+FEWER = "name the VMs in the targets, without expressions, or use fewer patches"
+
 
 @rule(severity="error")
 def failed_patch(facts: BundleFacts) -> Iterator[Hit]:
+    without = [each for each in facts.unpatched if each.reason == "work"]
     for each in facts.unpatched:
-        yield Hit(message=_message(each), path=each.path, about=each.entry)
+        if each.reason != "work":
+            yield Hit(message=_message(each), path=each.path, about=each.entry)
+    if without:
+        more = f", like {len(without) - 1:,} other VMs" if len(without) > 1 else ""
+        yield Hit(message=f"{TOO_MUCH}, so this VM is not rendered{more}; {FEWER}", about=without[0].entry)
 
 
 def _message(each: Unpatched) -> str:

@@ -29,12 +29,13 @@ class Unpatched(Value):
 
     `patch` and `operation` count from 0. `reason` is "test" (the value differs), "absent" (there is no such place), "invalid"
     (the operation does not fit the value there), "object" (what is left is no such object), "large" (the result would be too
-    large) or "slow" (an expression of the target takes too long). `path` is the place in the rendered object, `op` the word.
+    large), "slow" (an expression of the target takes too long) or "work" (the work of all patches is spent; no patch is named).
+    `path` is the place in the rendered object, `op` the word.
     """
 
     entry: Entry
     reason: str
-    patch: int
+    patch: int = -1
     operation: int = 0
     op: str = ""
     path: Path = ()

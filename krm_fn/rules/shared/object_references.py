@@ -154,10 +154,8 @@ def missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
 def _missing(bundle: Bundle) -> dict[Wanted, list[Reference]]:
     there = available_objects(bundle)
     found: dict[Wanted, list[Reference]] = {}
-    for (group, kind), rows in OWNERS.items():
-        entries = bundle.of_kind(kind, group)
-        tree = tree_of(rows) if entries else {}
-        for entry in entries:
+    for (group, kind), tree in TREES.items():
+        for entry in bundle.of_kind(kind, group):
             if not bundle.is_context(entry.item):
                 _add(entry, tree, there, found)
     return found
@@ -170,10 +168,8 @@ def referred(bundle: Bundle) -> frozenset[tuple[str, str, str]]:
 
 def _referred(bundle: Bundle) -> frozenset[tuple[str, str, str]]:
     found = set()
-    for (group, kind), rows in OWNERS.items():
-        entries = bundle.of_kind(kind, group)
-        tree = tree_of(rows) if entries else {}
-        for entry in entries:
+    for (group, kind), tree in TREES.items():
+        for entry in bundle.of_kind(kind, group):
             namespace = effective_namespace(entry.obj)
             places = places_of(entry.obj, tree)
             found |= {named[:3] for path, row, around in places if (named := wanted(row, around, path[-1], namespace))}
@@ -250,3 +246,6 @@ def _walk(value: Any, tree: Tree, path: Path, found: list[Occurrence]) -> None:
                 _walk(below, node, (*path, index), found)
             else:
                 found.append(((*path, index), node, value))
+
+
+TREES = {owner: tree_of(rows) for owner, rows in OWNERS.items()}
