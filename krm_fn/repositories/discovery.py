@@ -71,6 +71,7 @@ class _Sorted:
             targets=tuple(sorted(targets, key=lambda target: target.folder)),
             files=tuple(file for file in rest if file not in left_out),
             used=frozenset(used),
+            listing=frozenset(node.folder for node in self._reached.values() if not _is_unclear(node)),
             excluded=tuple(file for file in rest if file in left_out),
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named, self._graph)),
         )
@@ -147,6 +148,11 @@ def _circle(cycle: tuple[str, ...], graph: Graph) -> Problem | None:
 
 def _folder(file: str) -> str:
     return os.path.dirname(file) or "."  # noqa: PTH120
+
+
+def _is_unclear(node: Node) -> bool:
+    """True for a kustomization of which nobody knows what it lists."""
+    return bool(node.problem and node.problem.reason in ("unreadable", "key"))
 
 
 def _name(file: str) -> str:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
     from krm_fn.repositories.types import Problem, Target
-    from krm_fn.sources.salvage import Lost
     from krm_fn.sources.source import Sources
 
 VM = "VirtualMachine"
@@ -185,7 +184,7 @@ def judge_sources(
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
     places = Places(found, lost, config.policies)
-    result = _with_findings(found, in_templates.added_to(outcome), config, lost, places)
+    result = _with_findings(parsed, in_templates.added_to(outcome), config, places)
     result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
     result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
     if options.listed:
@@ -200,17 +199,16 @@ def judge_sources(
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
     if options.describing:
-        material = Material(
-            found=found, settings=settings, surroundings=surroundings, places=places, target=target, homes=homes
-        )
-        result = result.but(described=options.describing(material))
+        material = Material(found=found, settings=settings, surroundings=surroundings, places=places, target=target)
+        result = result.but(described=options.describing(material.but(homes=homes, unlisted=parsed.unlisted)))
     if options.quoted:
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
     return result
 
 
-def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: Sequence[Lost], places: Places) -> UnitResult:
+def _with_findings(parsed: Parsed, outcome: Outcome, config: Config, places: Places) -> UnitResult:
+    found, lost = parsed.found, parsed.lost
     of_input = reported(lost, config.severity, outcome.release)
     of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
@@ -218,6 +216,7 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: Seque
     kept, parts = unbuilt.certain(outcome.findings, found)
     certain = [finding for finding in kept if not doubts.concern(finding)]
     certain += parts.findings(found, config.severity, outcome.release)
+    certain += unbuilt.undeployed(found, parsed.unlisted, config.severity, outcome.release, parts.lacks)
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
     return UnitResult(
