@@ -153,7 +153,7 @@ def render(
 
 
 def _bundle(items: Sequence[Any], places: Sequence[tuple[str, int]], judging: Judging) -> Bundle:
-    if not judging.surroundings.context:
+    if not (judging.surroundings.context or judging.surroundings.affixes):
         return Bundle(items, places, units=judging.units)
     from krm_fn.pipeline import surroundings  # only repositories have them
 

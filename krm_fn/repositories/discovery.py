@@ -38,7 +38,7 @@ def discover(folders: Sequence[str], *, excludes: Callable[[str], bool] = _none,
     """
     named = [joined(".", folder) for folder in folders]
     paths = Paths(named, follow=follow, templates=False, names=FILES)
-    files = tuple(dict.fromkeys(file for folder in named for file in paths.files(folder)))
+    files = tuple(dict.fromkeys(joined(".", file) for folder in named for file in paths.files(folder)))
     roots = [] if follow else [*map(repository, named), *named, "."]
     sorted_out = _Sorted(files, Graph(frozenset(files), roots), excludes)
     return sorted_out.discovery()._replace(skipped=tuple(paths.skipped), folders=tuple(paths.folders))

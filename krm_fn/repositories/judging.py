@@ -46,6 +46,10 @@ VM = "VirtualMachine"
 OF_REFERENCES = frozenset(("unresolved-instancetype", "unresolved-preference", "missing-revision", "failed-inference", *UNUSED))
 
 
+# Where these references stand: `former-name` is about others, too.
+FORMER_NAME, OF_MATCHERS = "former-name", (("instancetype", "name"), ("preference", "name"))
+
+
 class Subject(Value):
     """One object that was checked: which, and the file it stands in, "" where that is not known."""
 
@@ -131,7 +135,11 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit) ->
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
     own = result.findings
     if parsed.steps and not left.fails:
-        own = tuple(each for each in own if each.rule not in OF_REFERENCES)
+        own = tuple(
+            each
+            for each in own
+            if not (each.rule in OF_REFERENCES or (each.rule == FORMER_NAME and each.path[-2:] in OF_MATCHERS))
+        )
     known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
     return result.but(findings=results.ordered([*own, *fingerprints.printed(new)]))
@@ -172,7 +180,7 @@ def judge_sources(
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     config, found, lost = settings.config, parsed.found, parsed.lost
-    surroundings = taken.surroundings(settings.external, options.runs)
+    surroundings = taken.surroundings(settings.external, options.runs).but(affixes=parsed.affixes)
     judging = Judging(
         ignores=options.ignores,
         definitions=options.definitions,

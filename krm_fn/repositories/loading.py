@@ -101,8 +101,8 @@ class Parsed(Value):
 
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
     objects may have only notes. `folder` is where it is. `steps` are the configs with which this program renders the objects
-    before they are applied, in order; `names` are those that the objects have in their files. `unlisted` are files whose
-    machines nothing applies.
+    before they are applied, in order; `names` are those that the objects have in their files, and `affixes` the prefixes
+    and suffixes that kustomizations have given to names. `unlisted` are files whose machines nothing applies.
     """
 
     folder: str
@@ -112,6 +112,7 @@ class Parsed(Value):
     problem: Problem | None = None
     steps: tuple[Object, ...] = ()
     names: tuple[str, ...] = ()
+    affixes: tuple[tuple[str, str], ...] = ()
     unlisted: frozenset[str] = frozenset()
 
     @property
@@ -166,7 +167,11 @@ def texts_of(unit: Unit, options: Options) -> Texts | Problem:
         made = charts.build(target, options.timeout)
         return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
     built = built_of(target, unit.settings.build_flags, options)
-    return built if isinstance(built, Problem) else Texts(given=(given_of(target, built),), steps=built.steps)
+    return (
+        built
+        if isinstance(built, Problem)
+        else Texts(given=(given_of(target, built),), steps=built.steps, affixes=built.affixes)
+    )
 
 
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
@@ -202,6 +207,7 @@ def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Pars
         notes=tuple(notes),
         steps=texts.steps,
         names=names,
+        affixes=texts.affixes,
         unlisted=unit.unlisted,
     )
 

@@ -451,6 +451,7 @@ def test_what_may_be_deployed_is_not_called_not_deployed(tmp_path, files):
     write(tmp_path, {"vms/kustomization.yaml": kustomization(resources=["a.yaml"])})
     write(tmp_path / "vms", files)
     assert "not-deployed" not in {rule for rule, _ in reported(tmp_path, "vms")}
+    assert "not-deployed" not in {rule for rule, _ in reported(tmp_path / "vms")}
 
 
 def test_a_size_that_no_kustomization_lists_is_still_known(unlisted):
