@@ -67,7 +67,8 @@ class UnitResult(Value):
     of files that findings name, as far as they may be shown. `wants` are names of objects that this one lacks. `external` are
     objects outside of git that it uses, `notes` what was left alone. `severity` is that of the config, `items` is the number of
     items, `vms` that of VMs among them. `built` is False where a target can't be built. `fixing` is what can be fixed, where
-    that is wanted, and `described` what else was wanted. `cluster` is the config's.
+    that is wanted, and `described` what else was wanted. `cluster` is the config's. `idle` is the number of kustomizations
+    without objects of KubeVirt, where there is nothing else.
     """
 
     release: Release
@@ -90,6 +91,7 @@ class UnitResult(Value):
     fixing: Fixing | None = None
     described: Any = None
     cluster: str = ""
+    idle: int = 0
 
     def renumbered(self, before: int) -> Self:
         """The same behind so many items of other units; its findings name the target."""

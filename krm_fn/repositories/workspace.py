@@ -239,6 +239,8 @@ class Workspace:
         if unmatched := self.configs.unmatched():
             own = self.settings(os.curdir)
             done.append(of_no_object(clusters.findings(unmatched, own.config.severity, release_of(own.config)), own))
+        if self.idle and not (self.targets or self.files or self.charts):
+            done.append(of_no_object((), self.settings(os.curdir)).but(idle=self.idle))
         return done
 
 
