@@ -181,9 +181,7 @@ def diff(
     else:
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)
-    report(compared.findings, sys.stderr)
-    if run.to.release:
-        _note_downgrade(compared)
+    _report(compared, is_upgrade=run.to.release is not None)
     write = {
         "text": partial(text_of, color=is_colored(color), together=group),
         "markdown": partial(markdown_of, together=group),
@@ -192,8 +190,11 @@ def diff(
     return int(not is_whole or (fail_on != NEVER and (fails(compared.answer["vms"], fail_on) or has_error(compared.answer))))
 
 
-def _note_downgrade(compared: Compared) -> None:
-    """Say it where the release after the change is older than the one before it."""
+def _report(compared: Compared, *, is_upgrade: bool) -> None:
+    """Print the findings, and say it where what is meant for an upgrade leads to an older release."""
+    report(compared.findings, sys.stderr)
+    if not is_upgrade:
+        return
     releases = {(old.analysis.release, new.analysis.release) for _, old, new in compared.sides}
     for before, after in [each for each in releases if each[1].version < each[0].version][:1]:
         options.note(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted
-from krm_fn.base.wording import show
 from krm_fn.config.checks import CHECKS, of_text, rule_at, setting_at
 from krm_fn.config.keys import API_VERSION, DOTTED, KEYS, KIND, NAMES, Key, child, hint, map_at, unlike
 from krm_fn.kubevirt.settings import Config
@@ -35,6 +34,8 @@ def read(function_config: object) -> Config:
 def of_list(resource_list: object) -> tuple[Config, Sequence[Any]]:
     """The config and the items of a ResourceList. Raises: ConfigError, InputError."""
     if not isinstance(resource_list, dict):
+        from krm_fn.base.wording import show  # needed only here
+
         raise InputError(f"found {show(resource_list)}; expected a ResourceList: a map with items")
     settings, items = read(resource_list.get("functionConfig")), resource_list.get("items")
     if items is not None and not isinstance(items, list | tuple):
