@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MARK = b"---"
 KIND = re.compile(rb"""^["']?kind\b""", re.MULTILINE)
-NAMES_KIND = re.compile(rb"""kind["']?\s*:""")
+NAMES_KIND = re.compile(rb"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]+["']?[A-Z]\w+["']?[ \t]*(?:#.*)?$""", re.MULTILINE)
 GROUP = b"kubevirt.io"
 # How the kinds begin that this program reads of other groups.
 OF_OTHERS = (
