@@ -22,7 +22,7 @@ from krm_fn.rules.facts.inputs import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
 from krm_fn.sources import reading, salvage
 from krm_fn.sources.files import Paths
-from krm_fn.sources.unbuilt import certain
+from krm_fn.sources.unbuilt import certain, undeployed
 
 FOLDERS = Path(__file__).resolve().parents[1] / "fixtures" / "rules"
 TODAY = "2026-01-01"
@@ -109,10 +109,12 @@ def parts_of_objects(text, settings):
             return []
         found = reading.read((), found=loose, kustomized=folders, unbuilt=False)
         outcome = stages.render(found.items, settings.but(mode="validate"), places=found.places)
-        return list(certain(outcome.findings, found)[1].findings(found, settings.severity, outcome.release))
+        parts, release = certain(outcome.findings, found)[1], outcome.release
+        left = undeployed(found, frozenset(filter(found.is_left_out, loose)), settings.severity, release, parts.lacks)
+        return [*parts.findings(found, settings.severity, release), *left]
 
 
-TEMPLATES = "unrendered-template"  # the rule about documents that somebody found in a folder
+FOUND = ("foreign-document", "unrendered-template")  # the rules about documents that somebody found in a folder
 
 
 def judged(rule, text):
@@ -125,7 +127,7 @@ def judged(rule, text):
     outcome = stages.render(items, settings, judging=stages.Judging(following=True, surroundings=beside))
     release = outcome.release
     found = (
-        *salvage.findings([each.but(found=rule == TEMPLATES) for each in lost], settings.severity, release),
+        *salvage.findings([each.but(found=rule in FOUND) for each in lost], settings.severity, release),
         *clusters.findings(unmatched(readable.decode()), settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
         *problems.findings(unbuilt(readable.decode()), settings.severity, release),

@@ -40,6 +40,13 @@ def test_items_that_are_no_list_are_refused(items):
         krm_fn.process({"items": items})
 
 
+@pytest.mark.parametrize("of", [krm_fn.process, krm_fn.capacity, krm_fn.explain, lambda given: krm_fn.diff({}, given)])
+@pytest.mark.parametrize(("given", "shown"), [([], "a list"), (None, "null"), ("items: []", "'items: \\[\\]'")])
+def test_what_is_no_list_of_resources_is_refused(of, given, shown):
+    with pytest.raises(InputError, match=f"found {shown}; expected a ResourceList: a map with items"):
+        of(given)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_the_argument_is_left_as_it_was(name):
     for given_list in lists(name):

@@ -5,7 +5,7 @@ Nothing here copies or changes an object. An object of `kind: List` is opened: t
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, place_of, previous_names, text
+from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, place_of, previous_names, text, unaffixed
 from krm_fn.base.paths import as_list
 from krm_fn.base.value import Value, put
 
@@ -100,9 +100,11 @@ class Bundle:
         places: Sequence[tuple[str, int]] = (),
         units: Sequence[frozenset[str]] = (),
         own: int = -1,
+        affixes: tuple[tuple[str, str], ...] = (),
     ) -> None:
         self.own = own if own >= 0 else len(items)
         self._items, self._places, self._units = items, places, units
+        self.affixes = affixes
         self._place: dict[int, tuple[str, int]] = {}
         self.entries: Sequence[Entry] = tuple(entries(items))
         self.nulls = tuple(number for number, item in enumerate(items) if item is None)
@@ -133,6 +135,13 @@ class Bundle:
     def is_context(self, item: int) -> bool:
         """True for an item that does not belong to the bundle itself."""
         return item >= self.own
+
+    def former_names(self, entry: Entry, name: str = "") -> tuple[str, ...]:
+        """The names that an object had before kustomize gave it `name`, or its own: as it says itself, or as affixes tell."""
+        said = previous_names(entry.obj)
+        if not self.affixes or self.is_context(entry.item):
+            return said
+        return (*said, *unaffixed(name or name_of(entry.obj), self.affixes))
 
     def units(self, item: int) -> frozenset[str]:
         """What applies an item to a cluster; empty if that is not known."""

@@ -7,6 +7,7 @@ from krm_fn.base.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     Object = dict[str, Any]
@@ -101,6 +102,20 @@ def previous_names(obj: Object) -> tuple[str, ...]:
     """
     names = annotations_of(obj).get(PREVIOUS_NAMES)
     return tuple(filter(None, names.split(","))) if isinstance(names, str) else ()
+
+
+def unaffixed(name: str, affixes: Iterable[tuple[str, str]]) -> dict[str, None]:
+    """The names that an object may have had before it got some of these pairs of a prefix and a suffix."""
+    found: dict[str, None] = {}
+    waiting = [name]
+    while waiting:
+        each = waiting.pop()
+        for before, after in affixes:
+            bare = each.removeprefix(before).removesuffix(after)
+            if bare and len(bare) + len(before) + len(after) == len(each) and bare != each and bare not in found:
+                found[bare] = None
+                waiting.append(bare)
+    return found
 
 
 def place_of(item: object) -> tuple[str, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace, entries
-from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, put_in, with_integers
 from krm_fn.base.value import Value
@@ -70,11 +69,8 @@ class Side(Value):
 
 def side_of(resource_list: Object) -> Side:
     """The side that a ResourceList describes. Raises: as `diff`."""
-    settings = config.read(resource_list.get("functionConfig"))
-    items = resource_list.get("items")
-    if items is not None and not isinstance(items, list | tuple):
-        raise InputError("items is no list")
-    return side([with_integers(item) for item in items or []], settings)
+    settings, items = config.of_list(resource_list)
+    return side([with_integers(item) for item in items], settings)
 
 
 def side(items: list[Any], settings: Config) -> Side:

@@ -15,7 +15,9 @@ from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.material import material_of
 from krm_fn.repositories.running import run
+from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import passed_over, reported
+from krm_fn.sources.unbuilt import undeployed
 
 if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
@@ -36,10 +38,10 @@ class Read(Value):
     parsed: Parsed
     taken: Taken
 
-    @property
+    @cached_property
     def found(self) -> Sources:
-        """The objects, as they are written where the target can't be built."""
-        return self.parsed.found
+        """The objects that are applied, as they are written where the target can't be built."""
+        return self.parsed.deployed
 
     @property
     def config(self) -> Config:
@@ -103,6 +105,7 @@ def _unread(read: Read) -> UnitResult:
     unit, parsed = read.unit, read.parsed
     severity, release = unit.settings.config.severity, release_of(unit.settings.config)
     found = [*reported(parsed.lost, severity, release), *passed_over(parsed.found.skipped, severity, release)]
+    found += Places(parsed.found).located(undeployed(parsed.found, parsed.unlisted, severity, release))
     notes = (*parsed.notes, *read.taken.notes)
     if parsed.problem:
         about = judge_problem(unit, parsed.problem)

@@ -177,13 +177,26 @@ def diff(
     else:
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)
-    report(compared.findings, sys.stderr)
+    _report(compared, is_upgrade=run.to.release is not None)
     write = {
         "text": partial(text_of, color=is_colored(color), together=group),
         "markdown": partial(markdown_of, together=group),
     }
     is_whole = _print(compared, output, {"json": json_text, **write}) and compared.is_whole
     return int(not is_whole or (fail_on != NEVER and (fails(compared.answer["vms"], fail_on) or has_error(compared.answer))))
+
+
+def _report(compared: Compared, *, is_upgrade: bool) -> None:
+    """Print the findings, and say it where what is meant for an upgrade leads to an older release."""
+    report(compared.findings, sys.stderr)
+    if not is_upgrade:
+        return
+    releases = {(old.analysis.release, new.analysis.release) for _, old, new in compared.sides}
+    for before, after in [each for each in releases if each[1].version < each[0].version][:1]:
+        options.note(
+            f"--to-kubevirt-version: {after} is older than KubeVirt {before}, and KubeVirt has no downgrade; "
+            "name the release before the change with --kubevirt-version"
+        )
 
 
 def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:

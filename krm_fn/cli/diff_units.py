@@ -137,10 +137,12 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         ).asked
         with bar.at("Searching"):
             workspace = Workspace(asked)
-            files = workspace.of_files((*workspace.found.files, *asked.named))
+            applied = (file for file in workspace.found.files if file not in workspace.unlisted)
+            files = workspace.of_files((*applied, *asked.named))
         every = [*workspace.targets, *files, *workspace.charts]
         units = {_key(unit): unit for unit in workspace.wanted(every, may_lack=True)}
-        others = [unit for unit in workspace.others if _key(unit) not in units]
+        left = [unit.but(is_other=True) for unit in workspace.of_files(sorted(workspace.unlisted))]
+        others = [*left, *(unit for unit in workspace.others if _key(unit) not in units)]
         how = Options(using=build_flags.builder(), timeout=asked.timeout, follow=asked.follow)
         found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)
     objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))

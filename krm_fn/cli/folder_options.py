@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from krm_fn.base.errors import UsageError
+from krm_fn.base.globs import steps_of
 from krm_fn.repositories.pools import cores
 
 
@@ -38,11 +40,19 @@ def folder_options(command: Any) -> Any:
     )
 
 
+def _glob(written: str) -> str:
+    """The glob. Raises: UsageError for one with a bracket that nothing closes."""
+    if any("[" in step and "]" not in step for step in steps_of(written)):
+        raise UsageError(f"--exclude: {written!r} has a [ that no ] closes; write [[] for the character")
+    return written
+
+
 def exclude_option(command: Any) -> Any:
     """Gives a command `--exclude`."""
     return click.option(
         "--exclude",
         multiple=True,
+        callback=lambda _, __, given: tuple(map(_glob, given)),
         metavar="GLOB",
         help="Skip these files and folders, such as '**/testdata/**'. Repeatable.",
     )(command)

@@ -160,20 +160,24 @@ def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Map
 
 
 def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Discovery = NOTHING) -> int:
-    """The exit code 0. Raises: NothingFoundError if no object was judged; it says why, as far as findings do not say so."""
-    done = list(done)
+    """The exit code 0. Raises: NothingFoundError if no object was judged; it says why, as far as findings do not say so.
+
+    Kustomizations without objects of KubeVirt are no mistake: a note says that there are only these.
+    """
+    done, where = list(done), ", ".join(map(file_name, paths))
     if any(each.objects for each in done):
+        return 0
+    if idle := sum(each.idle for each in done):
+        if found is not NOTHING:  # else it is said already
+            options.note(f"nothing to judge in {where}: {counted(idle, 'kustomization')} without objects of KubeVirt")
         return 0
     unbuilt = [each.name for each in done if each.name and not each.built]
     findings = sum(len(each.findings) for each in done)
-    idle = len(found.targets) - sum(bool(each.name) for each in done)
     reasons = [
-        f"without objects of KubeVirt: {counted(idle, 'kustomization')}" if idle > 0 else "",
         f"not built: {listed(unbuilt, 'and', most=MOST_NAMED)}" if unbuilt else "",
         f"excluded: {counted(len(found.excluded), 'file')}" if found.excluded else "",
         f"findings: {findings}" if findings else "",
     ]
-    where = ", ".join(map(file_name, paths))
     if because := ", ".join(filter(None, reasons)):
         raise NothingFoundError(f"nothing is judged in {where}: {because}; use --verbose to see why, or name other paths")
     raise NothingFoundError(f"no Kubernetes object found in {where}; expected YAML or JSON with apiVersion and kind")

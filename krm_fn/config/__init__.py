@@ -7,7 +7,7 @@ default.
 
 from __future__ import annotations
 
-from krm_fn.base.errors import ConfigError
+from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted
 from krm_fn.config.checks import CHECKS, of_text, rule_at, setting_at
 from krm_fn.config.keys import API_VERSION, DOTTED, KEYS, KIND, NAMES, Key, child, hint, map_at, unlike
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
     from typing import Any
 
-__all__ = ("Config", "form_of", "laid_over", "merged", "read", "stated", "typed", "with_texts")
+__all__ = ("Config", "form_of", "laid_over", "merged", "of_list", "read", "stated", "typed", "with_texts")
 
 NO_OTHERS: Mapping[str, object] = {}
 
@@ -29,6 +29,18 @@ def read(function_config: object) -> Config:
     Raises: ConfigError, which names the path, what was found and what was expected.
     """
     return Config(**stated(function_config))
+
+
+def of_list(resource_list: object) -> tuple[Config, Sequence[Any]]:
+    """The config and the items of a ResourceList. Raises: ConfigError, InputError."""
+    if not isinstance(resource_list, dict):
+        from krm_fn.base.wording import show  # needed only here
+
+        raise InputError(f"found {show(resource_list)}; expected a ResourceList: a map with items")
+    settings, items = read(resource_list.get("functionConfig")), resource_list.get("items")
+    if items is not None and not isinstance(items, list | tuple):
+        raise InputError("items is no list")
+    return settings, items or ()
 
 
 def stated(function_config: object) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, dotted, get, with_integers
 from krm_fn.base.redaction import reach, redact_at, shown_path
@@ -47,11 +46,8 @@ def explain(resource_list: Object) -> Object:
 
     Raises: ConfigError where the functionConfig is wrong, InputError where `items` is no list.
     """
-    settings = config.read(resource_list.get("functionConfig"))
-    items = resource_list.get("items")
-    if items is not None and not isinstance(items, list | tuple):
-        raise InputError("items is no list")
-    return {"vms": list(records(Bundle([with_integers(item) for item in items or []]), settings))}
+    settings, items = config.of_list(resource_list)
+    return {"vms": list(records(Bundle([with_integers(item) for item in items]), settings))}
 
 
 def every(_: Entry) -> bool:

@@ -138,7 +138,7 @@ class Analysis(Value):
 
     def resolver(self) -> Resolver:
         given: dict[str, Any] = {"bundle": self.bundle, "release": self.release, "catalogue": self._catalogue()}
-        if not (self.surroundings.external or self.surroundings.ambiguous):
+        if not (self.surroundings.external or self.surroundings.ambiguous or self.surroundings.affixes):
             return Resolver(**given)
         from krm_fn.pipeline.surroundings import KnowingResolver  # only repositories have them
 

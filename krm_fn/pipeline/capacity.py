@@ -6,7 +6,6 @@ from functools import partial
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, with_integers
 from krm_fn.kubevirt.configuration import release_of
@@ -55,11 +54,8 @@ def capacity(resource_list: Object) -> Object:
     Raises: ConfigError where the functionConfig is wrong or the pods of the release are not known, InputError where `items` is
     no list.
     """
-    settings = config.read(resource_list.get("functionConfig"))
-    items = resource_list.get("items")
-    if items is not None and not isinstance(items, list | tuple):
-        raise InputError("items is no list")
-    return capacity_of(Bundle([with_integers(item) for item in items or []]), settings)
+    settings, items = config.of_list(resource_list)
+    return capacity_of(Bundle([with_integers(item) for item in items]), settings)
 
 
 def capacity_of(bundle: Bundle, settings: Config) -> Object:

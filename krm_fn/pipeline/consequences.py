@@ -147,7 +147,8 @@ def _is_repeated(finding: Finding, reported: Collection[tuple[str, Path]]) -> bo
         entry = finding.path[:-1] if finding.path and isinstance(finding.path[-1], int) else None
         return any(rule.startswith("refused-") and (path == finding.path or path[:-1] == entry) for rule, path in reported)
     if finding.rule.startswith("refused-"):
-        return (MISSING, finding.path) in reported  # the field is missing, so its value cannot be wrong
+        # the field is missing, so its value can't be wrong, or it has no value of its type
+        return (MISSING, finding.path) in reported or (TYPE, finding.path) in reported
     if finding.rule == MISSING:
         return (METADATA, finding.path) in reported
     if finding.rule == TYPE and finding.path[-1] in CLAIMS and (TEMPLATE, finding.path[:-1]) in reported:

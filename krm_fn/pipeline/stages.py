@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.errors import InputError
 from krm_fn.base.objects import IGNORE, annotations_of
 from krm_fn.base.paths import with_integers
 from krm_fn.base.value import Value
@@ -98,12 +97,9 @@ def process(resource_list: Object) -> Object:
     KubeVirt refuses, including consequences of other results; hosts and the command leave consequences out.
     Raises: ConfigError if the functionConfig is wrong, InputError if `items` is no list.
     """
-    settings = config.read(resource_list.get("functionConfig"))
-    items = resource_list.get("items")
-    if items is not None and not isinstance(items, list | tuple):
-        raise InputError("items is no list")
-    judging = Judging(following=settings.mode == "validate", raw=items or ())
-    outcome = render([with_integers(item) for item in items or []], settings, judging=judging)
+    settings, items = config.of_list(resource_list)
+    judging = Judging(following=settings.mode == "validate", raw=items)
+    outcome = render([with_integers(item) for item in items], settings, judging=judging)
     return {
         **resource_list,
         "items": [item for item in outcome.in_order if item is not None],
@@ -153,7 +149,7 @@ def render(
 
 
 def _bundle(items: Sequence[Any], places: Sequence[tuple[str, int]], judging: Judging) -> Bundle:
-    if not judging.surroundings.context:
+    if not (judging.surroundings.context or judging.surroundings.affixes):
         return Bundle(items, places, units=judging.units)
     from krm_fn.pipeline import surroundings  # only repositories have them
 

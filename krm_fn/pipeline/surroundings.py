@@ -6,11 +6,12 @@ they are not written.
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import Bundle
+from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.external import is_external
+from krm_fn.base.objects import name_of
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve import Resolver
-from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL
+from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, RENAMED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def bundle_of(
 ) -> Bundle:
     """The bundle of the items, followed by the objects of other targets."""
     if not beside.context:
-        return Bundle(items, places, units=units)
+        return Bundle(items, places, units=units, affixes=beside.affixes)
     more = len(beside.context)
     of_context = (*beside.places, *[NOWHERE] * more)[:more]
     return Bundle(
@@ -39,6 +40,7 @@ def bundle_of(
         [*places, *of_context] if places else (),
         units=[*units, *[frozenset[str]()] * more] if units else (),
         own=len(items),
+        affixes=beside.affixes,
     )
 
 
@@ -74,8 +76,17 @@ class KnowingResolver(Resolver):
         return found.but(errors=tuple(self._known(error) for error in found.errors))
 
     def _known(self, error: ResolutionError) -> ResolutionError:
-        reason = reason_of(error.wanted, self._beside) if error.wanted and error.reason in MISSING else ""
-        return error.but(reason=reason) if reason else error
+        if not error.wanted or error.reason not in MISSING:
+            return error
+        if reason := reason_of(error.wanted, self._beside):
+            return error.but(reason=reason)
+        return error.but(reason=RENAMED, candidates=(now,)) if (now := self._now(error.wanted)) else error
+
+    def _now(self, wanted: Ref) -> str:
+        """The name that kustomize gave to an object that is wanted by the one in its file, "" where there is none."""
+        there = self._bundle.of_kind(wanted.kind) if self._beside.affixes else ()
+        own = (each for each in there if wanted.namespace in ("", effective_namespace(each.obj)))
+        return next((name_of(each.obj) for each in own if wanted.name in self._bundle.former_names(each)), "")
 
 
 # The reasons for which an object is not in the bundle.

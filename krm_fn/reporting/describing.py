@@ -96,12 +96,12 @@ def describe(material: Material) -> Part:
     """The part of the page about a unit."""
     found = material.found
     bundle = bundle_of(found.items, found.places, found.units, material.surroundings)
-    vms = list(explained(material))
+    vms = [each for each in explained(material) if each.template or bundle.place(each.entry.item)[0] not in material.unlisted]
     vms = [each.but(record=record) for each, record in zip(vms, with_places(vms, [material]), strict=True)]
     rendered = {_place(each.entry): each for each in vms if each.template is None}
     demands, unsized = _demands(bundle, material)
     sized = {_place(each.entry): each for each in demands}
-    entries = [entry for entry in bundle.entries if _is_shown(entry, bundle)]
+    entries = [entry for entry in bundle.entries if _is_shown(entry, bundle, material)]
     about = [(entry, rendered[place].record if (place := _place(entry)) in rendered else {}) for entry in entries]
     machines = [_machine(entry, bundle, rendered.get(_place(entry)), sized.get(_place(entry))) for entry in entries]
     return Part(
@@ -117,8 +117,9 @@ def _place(entry: Entry) -> Place:
     return entry.item, entry.path
 
 
-def _is_shown(entry: Entry, bundle: Bundle) -> bool:
-    return (group_of(entry.obj), kind_of(entry.obj)) in SERVED and not bundle.is_context(entry.item)
+def _is_shown(entry: Entry, bundle: Bundle, material: Material) -> bool:
+    is_applied = not bundle.is_context(entry.item) and bundle.place(entry.item)[0] not in material.unlisted
+    return is_applied and (group_of(entry.obj), kind_of(entry.obj)) in SERVED
 
 
 def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
@@ -127,7 +128,7 @@ def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
         found = list(demands_of(facts_of(bundle, material.settings.config, surroundings=material.surroundings)))
     except (ConfigError, InputError) as error:  # pods of old releases were not measured
         return [], str(error)
-    return [each for each in found if not bundle.is_context(each.entry.item)], ""
+    return [each for each in found if _is_shown(each.entry, bundle, material)], ""
 
 
 def _machine(entry: Entry, bundle: Bundle, rendered: Explained | None, demand: Demand | None) -> Machine:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # What the names of templates have more than the names of the files that are made of them.
 OF_TEMPLATES = (".in", ".tmpl", ".tpl", ".template", ".j2", ".jinja2", ".example", ".sample", ".dist")
+MADE = "made from"
 IN_STEMS = (*OF_TEMPLATES, "-template", "-example", "-sample", "-dist")
 # What operator-sdk makes, in the project of an operator, before it makes a bundle; and the file that such a project has.
 OF_BUNDLES, PROJECT = os.path.join(os.sep, "config", "manifests", "bases"), "PROJECT"  # noqa: PTH118
@@ -26,7 +27,7 @@ def explanation(path: str) -> str:
     if any(_is_below(path, each) for each in _submodules(folder)):
         return "in a git submodule that is not checked out"
     if template := next(filter(lambda each: os.path.isfile(os.path.join(folder, each)), _templates(name)), ""):  # noqa: PTH113, PTH118
-        return f"made from {template}"
+        return f"{MADE} {template}"
     if path.endswith(OF_BUNDLES) and os.path.isfile(os.path.join(path.removesuffix(OF_BUNDLES), PROJECT)):  # noqa: PTH113, PTH118
         return "which `operator-sdk generate kustomize manifests` makes"
     return "which git ignores" if _is_ignored(path) else ""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import text
 from krm_fn.repositories import guard
 from krm_fn.repositories.complaints import complaint
 from krm_fn.repositories.copying import as_before, copied, gathered, has_local, moved_to, own_functions
@@ -55,7 +56,8 @@ class Built(NamedTuple):
 
     The paths in these run from `wrapper`. What they name below `copy`, where the target was built from a copy, stands below
     `original`; `moved` are the files in the copy that stand elsewhere, each with its place. `steps` are the configs of this
-    program where it is one of the transformers: what was built is what the first of them gets.
+    program where it is one of the transformers: what was built is what the first of them gets. `affixes` are the prefixes and
+    suffixes that names got.
     """
 
     data: bytes
@@ -64,6 +66,7 @@ class Built(NamedTuple):
     original: str = ""
     moved: tuple[tuple[str, str], ...] = ()
     steps: tuple[Object, ...] = ()
+    affixes: tuple[tuple[str, str], ...] = ()
 
     def file(self, path: str) -> str:
         """The file that an origin names, as a path from the working directory."""
@@ -105,7 +108,7 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
         functions, steps = own_functions(kustomizations)
         needs_copy = functions or any(map(is_unsaved, target.inputs)) or has_local(target)
         built = _placed(target, kustomizations, functions, flags, scratch, needs_copy=bool(needs_copy))
-        built = built._replace(steps=steps)
+        built = built._replace(steps=steps, affixes=_affixes(kustomizations))
         wrapped = partial(_wrapper, target=_folder(target, built), of=kustomizations[0])
         asking = built._replace(wrapper=str(wrapped(scratch / "wrapper", [ORIGINS])))
         found = _built(target, using, flags, asking, timeout)
@@ -207,6 +210,13 @@ def _built(
     if ran.code:
         return complaint(ran.complaints.decode(errors="replace"), target, built.file)
     return built._replace(data=as_before(ran.out) if built.copy else ran.out)
+
+
+def _affixes(kustomizations: Iterable[Kustomization]) -> tuple[tuple[str, str], ...]:
+    """The prefixes and suffixes that kustomizations give to names; `("", "")` is there for the hash of a generator."""
+    pairs = ((text(each.obj.get("namePrefix")), text(each.obj.get("nameSuffix"))) for each in kustomizations)
+    found = dict.fromkeys(affix for prefix, suffix in pairs for affix in ((prefix, ""), ("", suffix)))
+    return tuple(found)
 
 
 def kustomizations_of(target: Target) -> list[Kustomization]:

@@ -8,7 +8,7 @@ from krm_fn.base.value import Value
 from krm_fn.repositories import judging, written
 from krm_fn.repositories.leaving import leaving
 from krm_fn.sources.places import Places
-from krm_fn.sources.salvage import reported
+from krm_fn.sources.salvage import WRONG, reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         notes = judging.judge_problem(unit, parsed.problem).notes
         return UnitObjects(findings=about, notes=notes, is_whole=False, counts=parsed.problem.counts)
     found = leaving(parsed, taken, unit.settings)
-    is_whole = all(each.is_template for each in parsed.lost) and not found.fails
+    is_whole = all(each.sort != WRONG for each in parsed.lost) and not found.fails
     unread = reported(parsed.lost, config.severity, judging.release_of(config))
     if found.fails:
         unread += Places(parsed.found).located(each for each in found.findings if each.severity == ERROR)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.redaction import hides_text, holds_secret
-from krm_fn.repositories.absences import explanation
+from krm_fn.repositories.absences import MADE, explanation
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.salvage import is_template
@@ -30,6 +30,8 @@ WARNING = re.compile(r"#?\s*Warning\b|\s*$", re.IGNORECASE)
 ON_THE_WAY = re.compile(r"recursed (?:accumulation of|merging from) path '([^']*)': |couldn't make target for path '([^']*)': ")
 SOURCE = re.compile(r"accumulat(?:ing|ion) (?:resources|components)?[^']*(?:err=')?accumulating \w+ from '([^']*)': ")
 ABSENT = re.compile(r"(?:lstat|stat|open) (/[^:]*): no such file or directory")
+# How it says that a folder has no kustomization.
+NO_KUSTOMIZATION = re.compile(r"unable to find one of .* in directory '([^']*)'")
 # How it refuses a file that is not below the kustomization.
 RESTRICTED = re.compile(r"security; file '([^']*)' is not in or below '[^']*'")
 # How it refuses a file that is no YAML.
@@ -76,9 +78,13 @@ def _out_of_reach(line: str, file: str, where: Where) -> Problem | None:
         return Problem(file=file, reason="restricted", detail=where(found[1]))
     if (found := MALFORMED.search(line)) and is_template(named := joined(os.path.dirname(file), found[1])):  # noqa: PTH120
         return Problem(file=file, reason="template", detail=named)
-    absent = where(found[1]) if (found := ABSENT.search(line)) else ""
-    why = explanation(absent) if absent else ""
-    return Problem(file=file, reason="absent", detail=f"{absent}, {why}") if why else None
+    absent = [where(found[1])] if (found := ABSENT.search(line)) else []
+    if found := NO_KUSTOMIZATION.search(line):
+        absent = [joined(where(found[1]), name) for name in FILES]
+    for path, why in zip(absent, map(explanation, absent), strict=True):
+        if why:
+            return Problem(file=file, reason="made-later" if why.startswith(MADE) else "absent", detail=f"{path}, {why}")
+    return None
 
 
 def _file(line: str, target: Target, where: Where) -> str:

@@ -39,7 +39,7 @@ def discover(folders: Sequence[str], *, excludes: Callable[[str], bool] = _none,
     refuse_links_out(() if follow else folders)
     named = [joined(".", folder) for folder in folders]
     paths = Paths(named, follow=follow, templates=False, names=FILES)
-    files = tuple(dict.fromkeys(file for folder in named for file in paths.files(folder)))
+    files = tuple(dict.fromkeys(joined(".", file) for folder in named for file in paths.files(folder)))
     roots = [] if follow else [*map(repository, named), *named, "."]
     sorted_out = _Sorted(files, Graph(frozenset(files), roots), excludes)
     return sorted_out.discovery()._replace(skipped=tuple(paths.skipped), folders=tuple(paths.folders))
@@ -75,6 +75,7 @@ class _Sorted:
             files=files,
             judged=frozenset((*files, *printed)),
             used=frozenset(used),
+            listing=frozenset(node.folder for node in self._reached.values() if not _is_unclear(node)),
             excluded=tuple(file for file in rest if file in left_out),
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named, self._graph)),
         )
@@ -151,6 +152,11 @@ def _circle(cycle: tuple[str, ...], graph: Graph) -> Problem | None:
 
 def _folder(file: str) -> str:
     return os.path.dirname(file) or "."  # noqa: PTH120
+
+
+def _is_unclear(node: Node) -> bool:
+    """True for a kustomization of which nobody knows what it lists."""
+    return bool(node.problem and node.problem.reason in ("unreadable", "key"))
 
 
 def _name(file: str) -> str:

@@ -39,12 +39,15 @@ if TYPE_CHECKING:
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
     from krm_fn.repositories.types import Problem, Target
-    from krm_fn.sources.salvage import Lost
     from krm_fn.sources.source import Sources
 
 VM = "VirtualMachine"
 # Rules about references to instancetypes and preferences, and about objects that nothing refers to.
 OF_REFERENCES = frozenset(("unresolved-instancetype", "unresolved-preference", "missing-revision", "failed-inference", *UNUSED))
+
+
+# Where these references stand: `former-name` is about others, too.
+FORMER_NAME, OF_MATCHERS = "former-name", (("instancetype", "name"), ("preference", "name"))
 
 
 class Subject(Value):
@@ -64,7 +67,8 @@ class UnitResult(Value):
     of files that findings name, as far as they may be shown. `wants` are names of objects that this one lacks. `external` are
     objects outside of git that it uses, `notes` what was left alone. `severity` is that of the config, `items` is the number of
     items, `vms` that of VMs among them. `built` is False where a target can't be built. `fixing` is what can be fixed, where
-    that is wanted, and `described` what else was wanted. `cluster` is the config's.
+    that is wanted, and `described` what else was wanted. `cluster` is the config's. `idle` is the number of kustomizations
+    without objects of KubeVirt, where there is nothing else.
     """
 
     release: Release
@@ -87,6 +91,7 @@ class UnitResult(Value):
     fixing: Fixing | None = None
     described: Any = None
     cluster: str = ""
+    idle: int = 0
 
     def renumbered(self, before: int) -> Self:
         """The same behind so many items of other units; its findings name the target."""
@@ -132,7 +137,11 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     said = [each for each in left.findings if each.item < len(parsed.found.items)]
     own = result.findings
     if parsed.steps and not left.fails:
-        own = tuple(each for each in own if each.rule not in OF_REFERENCES)
+        own = tuple(
+            each
+            for each in own
+            if not (each.rule in OF_REFERENCES or (each.rule == FORMER_NAME and each.path[-2:] in OF_MATCHERS))
+        )
         seen = {(each.rule, each.ref, each.path) for each in own}
         again = _judged_again(left.items, parsed, taken, unit, options)
         said += (each for each in again if (each.rule, each.ref, each.path) not in seen)
@@ -191,13 +200,13 @@ def judge_sources(
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     config, found, lost = settings.config, parsed.found, parsed.lost
-    surroundings = taken.surroundings(settings.external, options.runs)
+    surroundings = taken.surroundings(settings.external, options.runs).but(affixes=parsed.affixes)
     before = Before(items=found.items, config=config) if options.unchanged else before
-    judging = _judging(taken, settings, options, before).but(units=found.units)
+    judging = _judging(taken, settings, options, before).but(units=found.units, surroundings=surroundings)
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
     places = Places(found, lost, config.policies)
-    result = _with_findings(found, in_templates.added_to(outcome), config, lost, places)
+    result = _with_findings(parsed, in_templates.added_to(outcome), config, places)
     result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
     result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
     if options.listed:
@@ -212,10 +221,8 @@ def judge_sources(
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
     if options.describing:
-        material = Material(
-            found=found, settings=settings, surroundings=surroundings, places=places, target=target, homes=homes
-        )
-        result = result.but(described=options.describing(material))
+        material = Material(found=found, settings=settings, surroundings=surroundings, places=places, target=target)
+        result = result.but(described=options.describing(material.but(homes=homes, unlisted=parsed.unlisted)))
     if options.quoted:
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
@@ -232,7 +239,8 @@ def _judging(taken: Taken, settings: TargetSettings, options: Options, before: B
     )
 
 
-def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: Sequence[Lost], places: Places) -> UnitResult:
+def _with_findings(parsed: Parsed, outcome: Outcome, config: Config, places: Places) -> UnitResult:
+    found, lost = parsed.found, parsed.lost
     of_input = reported(lost, config.severity, outcome.release)
     of_input += passed_over(found.skipped, config.severity, outcome.release)
     silent = [each.finding for each in outcome.ignored]
@@ -240,6 +248,7 @@ def _with_findings(found: Sources, outcome: Outcome, config: Config, lost: Seque
     kept, parts = unbuilt.certain(outcome.findings, found)
     certain = [finding for finding in kept if not doubts.concern(finding)]
     certain += parts.findings(found, config.severity, outcome.release)
+    certain += unbuilt.undeployed(found, parsed.unlisted, config.severity, outcome.release, parts.lacks)
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))
     counted = len(of_input) + len(certain)
     return UnitResult(

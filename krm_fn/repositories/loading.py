@@ -17,7 +17,7 @@ from krm_fn.base.value import Value
 from krm_fn.repositories import building, charts, sharing, wants, written
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
-from krm_fn.sources import reading
+from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.reading import NothingFoundError, Texts, unwatched
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.source import Sources
@@ -44,7 +44,8 @@ NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once f
 class Unit(Value):
     """What is applied together: a target, or files that no kustomization uses; `name` is "" for these.
 
-    `texts` are those of what the user named as one: files, stdin, builds. `kustomized` are the folders with kustomizations.
+    `texts` are those of what the user named as one: files, stdin, builds. `kustomized` are the folders with kustomizations,
+    `unlisted` those of its files that nothing applies: the kustomization beside them does not list them.
     `before` is what the unit was at an earlier commit, for policies. `is_other`: nobody asked for it; it only offers objects.
     """
 
@@ -55,6 +56,7 @@ class Unit(Value):
     texts: Texts | None = None
     is_other: bool = False
     kustomized: frozenset[str] = frozenset()
+    unlisted: frozenset[str] = frozenset()
     before: Before | None = None
 
     @property
@@ -99,7 +101,8 @@ class Parsed(Value):
 
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
     objects may have only notes. `folder` is where it is. `steps` are the configs with which this program renders the objects
-    before they are applied, in order; `names` are those that the objects have in their files.
+    before they are applied, in order; `names` are those that the objects have in their files, and `affixes` the prefixes
+    and suffixes that kustomizations have given to names. `unlisted` are files whose machines nothing applies.
     """
 
     folder: str
@@ -109,6 +112,13 @@ class Parsed(Value):
     problem: Problem | None = None
     steps: tuple[Object, ...] = ()
     names: tuple[str, ...] = ()
+    affixes: tuple[tuple[str, str], ...] = ()
+    unlisted: frozenset[str] = frozenset()
+
+    @property
+    def deployed(self) -> Sources:
+        """The objects without machines that nothing applies."""
+        return unbuilt.deployed(self.found, self.unlisted)
 
     @property
     def text(self) -> bytes:
@@ -157,7 +167,11 @@ def texts_of(unit: Unit, options: Options) -> Texts | Problem:
         made = charts.build(target, options.timeout)
         return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
     built = built_of(target, unit.settings.build_flags, options)
-    return built if isinstance(built, Problem) else Texts(given=(given_of(target, built),), steps=built.steps)
+    return (
+        built
+        if isinstance(built, Problem)
+        else Texts(given=(given_of(target, built),), steps=built.steps, affixes=built.affixes)
+    )
 
 
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
@@ -186,7 +200,16 @@ def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Pars
         except NothingFoundError:
             found = Sources(sources=())
     names = texts.given[0].names if texts.steps else ()
-    return Parsed(folder=unit.called, found=found, lost=tuple(lost), notes=tuple(notes), steps=texts.steps, names=names)
+    return Parsed(
+        folder=unit.called,
+        found=found,
+        lost=tuple(lost),
+        notes=tuple(notes),
+        steps=texts.steps,
+        names=names,
+        affixes=texts.affixes,
+        unlisted=unit.unlisted,
+    )
 
 
 def read(unit: Unit, options: Options, watch: Watch = unwatched) -> Parsed:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Material(Value):
-    """A unit: what was read, its settings, what is known beside it, and where values are written."""
+    """A unit: what was read, its settings, what is known beside it, and where values are written.
+
+    `unlisted` are files whose machines nothing applies.
+    """
 
     found: Sources
     settings: TargetSettings
@@ -25,6 +28,7 @@ class Material(Value):
     places: Places
     target: Target | None = None
     homes: Homes | None = None
+    unlisted: frozenset[str] = frozenset()
 
 
 def material_of(

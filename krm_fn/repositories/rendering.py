@@ -14,6 +14,7 @@ from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import passed_over, reported
+from krm_fn.sources.unbuilt import undeployed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,9 +52,10 @@ def render_unit(unit: Unit, parsed: Parsed, taken: Taken, options: Options, *, w
     if not (parsed.found.sources or parsed.lost):
         found = passed_over(parsed.found.skipped, unit.settings.config.severity, judging.release_of(unit.settings.config))
         return RenderedUnit(result=judging.of_no_object(found, unit.settings).but(name=unit.name, notes=parsed.notes))
-    outcome = rendered(parsed.found, unit, taken, ignores=options.ignores, runs=options.runs)
-    result = _result(unit, parsed, outcome).but(notes=(*parsed.notes, *taken.notes))
-    return RenderedUnit(result=result, written=write(parsed.found, outcome))
+    applied = parsed.deployed
+    outcome = rendered(applied, unit, taken, ignores=options.ignores, runs=options.runs)
+    result = _result(unit, parsed, applied, outcome).but(notes=(*parsed.notes, *taken.notes))
+    return RenderedUnit(result=result, written=write(applied, outcome))
 
 
 def rendered(found: Sources, unit: Unit, taken: Taken, *, ignores: bool, runs: int = 1) -> Outcome:
@@ -87,14 +89,16 @@ def _others(finding: Finding) -> Iterator[int]:
     return (each.item for each in finding.related if each.item >= 0)
 
 
-def _result(unit: Unit, parsed: Parsed, outcome: Outcome) -> UnitResult:
-    config, found = unit.settings.config, parsed.found
+def _result(unit: Unit, parsed: Parsed, found: Sources, outcome: Outcome) -> UnitResult:
+    config = unit.settings.config
+    left = undeployed(parsed.found, parsed.unlisted, config.severity, outcome.release)
+    findings = (*_findings(unit, found, outcome, parsed.lost), *Places(parsed.found).located(left))
     return UnitResult(
         name=unit.name,
         release=outcome.release,
         fail_on=config.fail_on,
         severity=dict(config.severity),
-        findings=_findings(unit, found, outcome, parsed.lost),
+        findings=results.ordered(findings) if parsed.unlisted else findings,
         external=outcome.external,
         items=len(found.items),
         objects=sum(1 for _ in bundle.entries(found.items)),

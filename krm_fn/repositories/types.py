@@ -78,15 +78,16 @@ class Discovery(NamedTuple):
     """What was found in folders.
 
     `targets` are sorted by folder. `files` are the YAML and JSON files that no kustomization uses, in the order in which they
-    were found. `used` are the files and folders that kustomizations name, `excluded` the files that are left out. `skipped`
-    are the files that were passed over, `folders` the skipped folders: of other projects, and of the templates of Helm charts.
-    `charts` are the charts that are part of no other chart, and that no kustomization uses. `judged` are the files whose
-    objects are judged, by themselves or in what is built.
+    were found. `used` are the files and folders that kustomizations name, `listing` the folders of those kustomizations that
+    can be read, `excluded` the files that are left out. `skipped` are the files that were passed over, `folders` the skipped
+    folders: of other projects, and of the templates of Helm charts. `charts` are the charts that are part of no other chart,
+    and that no kustomization uses. `judged` are the files whose objects are judged, by themselves or in what is built.
     """
 
     targets: tuple[Target, ...] = ()
     files: tuple[str, ...] = ()
     used: frozenset[str] = frozenset()
+    listing: frozenset[str] = frozenset()
     excluded: tuple[str, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     folders: tuple[str, ...] = ()

@@ -107,15 +107,20 @@ class Workspace:
 
         Only beside folders: who names files alone has the rest of the repository not searched.
         """
+        own = {unit.called for unit in self.units}
+        left = [unit for unit in (*self.targets, *self.files, *self.charts) if unit.called not in own]
+        found = (unit for each in self._beside for unit in each.units)
+        return [unit.but(is_other=True) for unit in (*left, *found) if unit.called not in own]
+
+    @cached_property
+    def _beside(self) -> list[Workspace]:
+        """The whole repositories of the folders that were asked for, where these are a part of them."""
         asked = [os.path.realpath(path) for path in self.asked.folders]
         roots = {repository(folder) for folder in asked if is_in_repository(folder)}
         if self.asked.root:
             roots = {os.path.realpath(self.asked.root)}
-        own = {unit.called for unit in self.units}
-        left = [unit for unit in (*self.targets, *self.files, *self.charts) if unit.called not in own]
         beside = (root for root in sorted(roots) if not any(is_within(root, [folder]) for folder in asked))
-        found = (unit for root in beside for unit in self.around(os.path.relpath(root)).units)
-        return [unit.but(is_other=True) for unit in (*left, *found) if unit.called not in own]
+        return [self.around(os.path.relpath(root)) for root in beside]
 
     def around(self, root: str) -> Workspace:
         """The same for the folder `root`, with the configs that were read already."""
@@ -148,7 +153,8 @@ class Workspace:
 
         Raises: ConfigError.
         """
-        if self.found.targets or self.found.excluded or self.found.charts or self.asked.target or self.asked.cluster:
+        found, asked = self.found, self.asked
+        if found.targets or found.excluded or found.charts or asked.target or asked.cluster or self.unlisted:
             return False
         every = map(self.settings, dict.fromkeys(map(folder_of, self.found.files)))
         return not any(settings.external or settings.cluster for settings in every)
@@ -172,6 +178,13 @@ class Workspace:
         """The files in folders that no kustomization uses."""
         return self.of_files(self.found.files)
 
+    @cached_property
+    def unlisted(self) -> frozenset[str]:
+        """The files beside a kustomization that does not list them, and that nothing else of the repository uses."""
+        listing = {folder for folder in self.found.listing if not _is_in_package(folder)}
+        beside = frozenset(file for file in self.found.files if folder_of(file) in listing)
+        return beside.difference(*(each.found.used for each in self._beside)) if beside else beside
+
     def of_files(self, files: Iterable[str]) -> list[Unit]:
         """The units of files. Raises: ConfigError."""
         kustomized = frozenset(folder for target in self.found.targets for folder in target.kustomizations)
@@ -181,7 +194,10 @@ class Workspace:
             settings = self.settings(folder)
             key = folder if self.asked.apart else (settings.file, settings.cluster)
             groups.setdefault(key, (settings, []))[1].append(file)
-        return [Unit(settings=own, files=tuple(files), kustomized=kustomized) for own, files in groups.values()]
+        return [
+            Unit(settings=own, files=tuple(files), kustomized=kustomized, unlisted=self.unlisted.intersection(files))
+            for own, files in groups.values()
+        ]
 
     @cached_property
     def charts(self) -> list[Unit]:
@@ -223,7 +239,18 @@ class Workspace:
         if unmatched := self.configs.unmatched():
             own = self.settings(os.curdir)
             done.append(of_no_object(clusters.findings(unmatched, own.config.severity, release_of(own.config)), own))
+        if self.idle and not (self.targets or self.files or self.charts):
+            done.append(of_no_object((), self.settings(os.curdir)).but(idle=self.idle))
         return done
+
+
+def _is_in_package(folder: str) -> bool:
+    """True for a folder of a kpt package: kpt applies all files of it."""
+    while folder:
+        if os.path.isfile(os.path.join(folder, "Kptfile")):  # noqa: PTH113, PTH118
+            return True
+        folder = os.path.dirname(folder) or ("" if folder in (os.curdir, os.pardir) else os.curdir)  # noqa: PTH120
+    return False
 
 
 def _target(unit: Unit) -> str:

@@ -79,7 +79,7 @@ class Texts(Value):
 
     `asked` are the words of the user that led here. `is_single`: one file, or stdin, is all that the user names; a ResourceList
     there configures the run. `folders` are skipped folders. `steps` are the configs with which this program renders the objects
-    before they are applied. For the rest, see `Sources`.
+    before they are applied, `affixes` the pairs of a prefix and a suffix that names have got. For the rest, see `Sources`.
     """
 
     given: tuple[Given, ...]
@@ -91,6 +91,7 @@ class Texts(Value):
     kustomized: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     steps: tuple[Object, ...] = ()
+    affixes: tuple[tuple[str, str], ...] = ()
 
 
 def read(

@@ -10,8 +10,10 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.findings.limits import MOST
+from krm_fn.kubevirt.api_versions import HOMES
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts
+from krm_fn.rules.shared.available_objects import GROUPS
 from krm_fn.sources.files import read_found
 from krm_fn.sources.reading import TemplateError, read_text
 from krm_fn.sources.skipping import may_have
@@ -25,7 +27,16 @@ if TYPE_CHECKING:
 
 MARK = b"---"
 KIND = re.compile(rb"""^["']?kind\b""", re.MULTILINE)
+NAMES_KIND = re.compile(rb"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]+["']?[A-Z]\w+["']?[ \t]*(?:#.*)?$""", re.MULTILINE)
+GROUP = b"kubevirt.io"
+# How the kinds begin that this program reads of other groups.
+OF_OTHERS = (
+    *("ControllerRevision", "CustomResourceDefinition", "Kustomization", "LimitRange", "List", "Namespace", "PriorityClass"),
+    *("ResourceQuota", "Service", "StorageClass", "Template", "ValidatingAdmissionPolicy"),
+)
+OWN = re.compile(rb"\b(?:%b)" % "|".join((*HOMES, *GROUPS, *OF_OTHERS)).encode())
 UNREADABLE_DOCUMENT = "unreadable-document"
+WRONG = "errors"
 WORD = re.compile(rb"[A-Za-z0-9._-]+")
 # Rules about objects that are missing or unused. An unreadable document may contain the object or the reference.
 UNCERTAIN = frozenset(
@@ -57,9 +68,15 @@ class Lost(Value):
         return _is_object(self.text)
 
     @property
-    def is_template(self) -> bool:
-        """True if the text was found among manifests and contains marks of a template."""
-        return self.found and isinstance(self.error, TemplateError)
+    def sort(self) -> str:
+        """What the text is: "templates" or "foreign" where it was found among manifests, else "errors".
+
+        A foreign one names a kind, and nothing of KubeVirt nor of what VMs use.
+        """
+        if self.found and isinstance(self.error, TemplateError):
+            return "templates"
+        is_foreign = self.found and NAMES_KIND.search(self.text) and not (OWN.search(self.text) or may_have(self.text, GROUP))
+        return "foreign" if is_foreign else WRONG
 
 
 def _is_object(text: bytes) -> bool:
@@ -143,22 +160,19 @@ def left_alone(note: Callable[[str], None], named: Container[str] = ()) -> Calla
 def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
     """The findings about unreadable documents, with their places. Only the first template is reported."""
     lost = list(lost)
-    errors = [each.error for each in lost if not each.is_template]
-    templates = [each.error for each in lost if each.is_template]
-    for error in _with_one_template(errors):
-        yield from _findings_at(error, InputFacts(errors=(error,), release=release), severity)
-    for error in _with_one_template(templates):
-        yield from _findings_at(error, InputFacts(templates=(error,), release=release), severity)
+    for sort in (WRONG, "foreign", "templates"):
+        for error in _with_one_template([each.error for each in lost if each.sort == sort]):
+            yield from _findings_at(error, InputFacts(release=release).but(**{sort: (error,)}), severity)
 
 
 def reported(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> list[Finding]:
     """The findings about unreadable documents, for callers that must not miss an object.
 
-    Raises: InputError for the first document that is no template, if no finding about such documents is left.
+    Raises: InputError for the first document that is wrong, if no finding about such documents is left.
     """
     lost = list(lost)
     found = list(findings(lost, severity, release))
-    wrong = [each.error for each in lost if not each.is_template]
+    wrong = [each.error for each in lost if each.sort == WRONG]
     if wrong and all(finding.rule != UNREADABLE_DOCUMENT for finding in found):
         raise wrong[0]
     return found

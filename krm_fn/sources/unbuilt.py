@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn.base.bundle import entries
+from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import get
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.holders import holder_of
+from krm_fn.rules import registry
+from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources.fragments import Fragments, fragments
 from krm_fn.sources.salvage import UNCERTAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
+    from krm_fn.base.bundle import Entry
+    from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
-    from krm_fn.sources.source import Sources
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.sources.source import Source, Sources
 
 
 def certain(findings: Iterable[Finding], found: Sources) -> tuple[list[Finding], Fragments]:
@@ -28,6 +36,39 @@ def certain(findings: Iterable[Finding], found: Sources) -> tuple[list[Finding],
     parts = fragments(findings, found)
     kept = (each for each in findings if each.item < 0 or not parts.silence(each))
     return list(kept), parts
+
+
+def deployed(found: Sources, files: Container[str]) -> Sources:
+    """What was read without the machines in these files, which nothing applies."""
+    kept = [
+        source.but(objects=tuple(_without_machines(source))) if source.file in files else source for source in found.sources
+    ]
+    return found.but(sources=tuple(kept)) if files else found
+
+
+def undeployed(
+    found: Sources,
+    files: Container[str],
+    severity: Mapping[str, str],
+    release: Release,
+    parts: Container[tuple[int, Path]] = (),
+) -> Iterator[Finding]:
+    """One finding for each of these files that has machines; `parts` of objects are none."""
+    by_file: dict[str, list[Entry]] = {}
+    places = found.places if files else []
+    for entry in entries(found.items) if files else ():
+        file = places[entry.item][0]
+        if file in files and holder_of(entry.obj) and (entry.item, entry.path) not in parts:
+            by_file.setdefault(file, []).append(entry)
+    for file, (first, *others) in by_file.items():
+        for finding in registry.judge_bundle(InputFacts(unlisted=(len(others),), release=release), severity, "input"):
+            index = places[first.item][1]
+            yield finding.but(ref=ref_of(first.obj), item=first.item, inside=first.path, file=file, index=index)
+
+
+def _without_machines(source: Source) -> Iterator[int]:
+    items = source.text.items
+    return (number for number in source.objects if not any(holder_of(entry.obj) for entry in entries([items[number]])))
 
 
 def _is_of_absence(finding: Finding, found: Sources) -> bool:

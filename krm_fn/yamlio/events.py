@@ -85,6 +85,9 @@ WORDING = (
     ("comment or line break", "there is text after the header of a block ('|' or '>')"),
     ("control characters", "the text contains a control character"),
 )
+ELLIPSIS = "'...' is no YAML where it stands for what was left out; write that, or delete the line"
+DOTS = (b"...", "\u2026".encode())
+NEAR = 3  # lines above the one where libyaml notices it
 TAB = "a tab is used for indentation; indent with spaces"
 
 
@@ -118,6 +121,14 @@ def translate(error: YAMLError, data: bytes, file: str) -> InputError:
     if not mark:
         return InputError(message, file=file)
     lines = data.splitlines()
+    if (above := _ellipsis(lines, mark.line)) is not None:
+        return InputError(ELLIPSIS, file=file, line=above + 1, column=lines[above].index(lines[above].strip()) + 1)
     if "cannot start" in problem and mark.line < len(lines) and lines[mark.line][: mark.column + 1].strip(b" ") == b"\t":
         message = TAB
     return InputError(message, file=file, line=mark.line + 1, column=mark.column + 1)
+
+
+def _ellipsis(lines: list[bytes], at: int) -> int | None:
+    """The number of a line, at or just above another one, that somebody wrote for "and so on"."""
+    near = range(min(at, len(lines) - 1), max(at - NEAR, 0) - 1, -1)
+    return next((number for number in near if lines[number].startswith(b" ") and lines[number].strip() in DOTS), None)

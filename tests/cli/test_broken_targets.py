@@ -324,3 +324,18 @@ def test_no_vm_that_kustomize_makes_is_hidden(here: Path, hidden: str) -> None:
     for name, text in {"kustomization.yaml": BUILT_FROM, **HIDDEN[hidden]}.items():
         (here / "other" / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     assert "unresolved-instancetype" in {rule for _, rule, _, _ in checked(here, "good", "other")}
+
+
+@pytest.mark.parametrize("command", ["check", "capacity"])
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"app/claim.yaml": "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: data\n  annotations: ${ALL}\n"},
+        {"app/claim.yaml/kustomization.yaml.j2": "resources: []\n"},
+    ],
+    ids=["text for annotations", "a template makes what is listed"],
+)
+def test_a_folder_without_objects_of_kubevirt_is_right(here, command, files):
+    tree(here, {"app/kustomization.yaml": "resources: [claim.yaml]\n", **files})
+    code, _, err = run(command, "app", cwd=here)
+    assert (code, err) == (0, "kubevirt-render: note: nothing to judge in app: 1 kustomization without objects of KubeVirt\n")

@@ -275,3 +275,108 @@ def test_a_listed_function_uses_objects_that_are_only_local(here, command):
     tree(here, {f"only/{name}": text for name, text in {**files, "kustomization.yaml": listed}.items()})
     code, out, err = run(command, "only", cwd=here)
     assert (code, err, "kubevirt-render.dev" in out) == (0, "", False)
+
+
+# A VM that refers to a size, a claim, a network and a Secret that a generator makes.
+REFERRING = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  runStrategy: Always
+  instancetype: {kind: VirtualMachineInstancetype, name: small}
+  template:
+    spec:
+      domain:
+        devices:
+          disks: [{name: root, disk: {}}, {name: init, disk: {}}]
+          interfaces: [{name: lan, bridge: {}}]
+      networks: [{name: lan, multus: {networkName: lan}}]
+      volumes:
+      - {name: root, persistentVolumeClaim: {claimName: data}}
+      - {name: init, cloudInitNoCloud: {secretRef: {name: boot}}}
+"""
+REFERRED = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineInstancetype
+metadata: {name: small}
+spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: k8s.cni.cncf.io/v1
+kind: NetworkAttachmentDefinition
+metadata: {name: lan}
+spec: {config: '{}'}
+"""
+RENAMING = {
+    "base/kustomization.yaml": "resources: [vm.yaml, more.yaml]\nsecretGenerator: [{name: boot, literals: [userdata=x]}]\n",
+    "base/vm.yaml": REFERRING,
+    "base/more.yaml": REFERRED,
+}
+NAME_REFERENCES = Path(__file__).resolve().parents[2] / "kustomization-examples/overlays-with-prefix/name-references.yaml"
+
+
+def renamed(folder, **files):
+    """Severity, line and what was renamed, of each finding of `former-name`; and the rules of all others."""
+    found = json.loads(check(".", "-o", "json", cwd=tree(folder / "renaming", {**RENAMING, **files}))[1])["results"]
+    former = [each for each in found if each["tags"]["rule"] == "former-name"]
+    said = [
+        (each["severity"], each["line"], each["message"].partition(", but")[0].removeprefix("kustomize renamed "))
+        for each in former
+    ]
+    return sorted(said), {each["tags"]["rule"] for each in found if each not in former}
+
+
+@pytest.mark.parametrize(
+    ("affixes", "now"),
+    [("namePrefix: lab-\n", "lab-{}"), ("nameSuffix: -lab\n", "{}-lab"), ("namePrefix: a-\nnameSuffix: -z\n", "a-{}-z")],
+)
+def test_a_reference_to_what_kustomize_renamed_is_an_error(here, affixes, now):
+    told, others = renamed(here, **{"lab/kustomization.yaml": f"resources: [../base]\nnamespace: lab\n{affixes}"})
+    made = told.pop()
+    assert told == [
+        ("error", 6, f"VirtualMachineInstancetype small to {now.format('small')}"),
+        ("error", 13, f"NetworkAttachmentDefinition lan to {now.format('lan')}"),
+        ("error", 15, f"PersistentVolumeClaim data to {now.format('data')}"),
+    ]
+    assert made[:2] == ("error", 16)
+    assert made[2].startswith(f"Secret boot to {now.format('boot')}-")
+    assert others == set()
+
+
+def test_a_reference_that_kustomize_changes_too_is_right(here):
+    overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\nconfigurations: [name-references.yaml]\n"
+    files = {"lab/kustomization.yaml": overlay, "lab/name-references.yaml": NAME_REFERENCES.read_text()}
+    assert renamed(here, **files) == ([], set())
+
+
+def test_a_reference_that_no_prefix_explains_is_not_called_renamed(here):
+    overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\n"
+    wanted = REFERRING.replace("claimName: data", "claimName: dat")
+    told, others = renamed(here, **{"lab/kustomization.yaml": overlay, "base/vm.yaml": wanted})
+    assert [line for _, line, _ in told] == [6, 13, 16]
+    assert others == {"missing-object"}
+
+
+def test_an_object_of_the_cluster_is_not_the_one_that_kustomize_renamed(here):
+    overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\n"
+    external = "kind: RenderVirtualMachines\nspec: {external: [{kind: PersistentVolumeClaim, name: data, namespace: lab}]}\n"
+    config = {".kubevirt-render.yaml": "apiVersion: kubevirt-render.dev/v1alpha1\n" + external}
+    assert [line for _, line, _ in renamed(here, **{"lab/kustomization.yaml": overlay, **config})[0]] == [6, 13, 16]
+
+
+def test_a_reference_that_may_lead_nowhere_is_a_warning_after_a_rename(here):
+    optional = REFERRING.replace("cloudInitNoCloud: {secretRef: {name: boot}}", "secret: {secretName: boot, optional: true}")
+    overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\n"
+    told, _ = renamed(here, **{"lab/kustomization.yaml": overlay, "base/vm.yaml": optional})
+    assert [(severity, line) for severity, line, _ in told] == [("error", 6), ("error", 13), ("error", 15), ("warning", 16)]
+
+
+def test_a_step_that_renders_the_vms_needs_no_new_name_of_a_size(here):
+    overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\ntransformers: [render.yaml]\n"
+    told, _ = renamed(here, **{"lab/kustomization.yaml": overlay, "lab/render.yaml": LISTED})
+    assert [(severity, line) for severity, line, _ in told] == [("error", 13), ("error", 15), ("error", 16)]

@@ -547,3 +547,11 @@ def test_a_rule_is_explained(tmp_path):
 def test_the_schema_is_printed(tmp_path):
     schema = json.loads(run("schema", cwd=tmp_path).stdout)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize("glob", ["[", "vms/[ab/**", "a/**/[!c"])
+def test_a_glob_with_an_open_bracket_is_refused(folder, glob):
+    ran = run("check", "--exclude", glob, ".", cwd=folder)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == f"kubevirt-render: error: --exclude: {glob!r} has a [ that no ] closes; write [[] for the character\n"
+    assert run("check", "--exclude", "[ab]/**", ".", cwd=folder).returncode == 0

@@ -155,6 +155,15 @@ def test_one_side_without_a_release_is_no_comparison(sides: Path) -> None:
     assert ran.stderr.startswith("kubevirt-render: error: HEAD is missing; name the files after the change")
 
 
+def test_a_downgrade_is_told_because_kubevirt_has_none(sides: Path) -> None:
+    ran = run("diff", "base", "--kubevirt-version", "1.9", "--to-kubevirt-version", "1.5", cwd=sides)
+    assert ran.stderr == (
+        "kubevirt-render: note: --to-kubevirt-version: 1.5.3 is older than KubeVirt 1.9.0, and KubeVirt has no downgrade; "
+        "name the release before the change with --kubevirt-version\n"
+    )
+    assert run("diff", "base", "--kubevirt-version", "1.5", "--to-kubevirt-version", "1.9", cwd=sides).stderr == ""
+
+
 def test_an_unknown_release_is_refused(sides: Path) -> None:
     ran = run("diff", "base", "--to-kubevirt-version", "7.1", cwd=sides)
     assert ran.returncode == 2

@@ -261,3 +261,11 @@ def test_a_mistake_beside_placeholders_is_reported() -> None:
 def test_the_only_finding_may_follow_from_a_placeholder() -> None:
     item = {**vm("web"), "apiVersion": "${API_VERSION}"}
     assert list(stages.render([item], SETTINGS).findings) == []
+
+
+@pytest.mark.parametrize("order", ["1", "0", [1], {"a": 1}])
+def test_a_value_of_a_wrong_type_is_in_no_range(order: object) -> None:
+    disks = [{"name": "root", "bootOrder": order, "disk": {}}]
+    spec = {"domain": {"devices": {"disks": disks}}, "volumes": [{"name": "root", "containerDisk": {"image": "a"}}]}
+    found = reported(vm(spec=spec))
+    assert (rules(found, follows=False), rules(found, follows=True)) == (["wrong-type"], ["refused-disk"])

@@ -55,7 +55,7 @@ def renamed(item):
 @pytest.mark.parametrize("change", [renamed, lambda item: extended(item, MANY), lambda item: extended(item, " y" * 50_000)])
 def test_no_rule_says_more_than_a_line(mode, change):
     for path in sorted(FOLDERS.glob("*/bad/*.yaml")):
-        if path.parts[-3] in ("unreadable-document", "unrendered-template"):
+        if path.parts[-3] in ("foreign-document", "unreadable-document", "unrendered-template"):
             continue
         items = [change(item) for item in documents(path.read_text())[0]]
         found = stages.render(items, Config(mode=mode)).findings

@@ -3,7 +3,9 @@
 import json
 
 import pytest
-from checking import check
+from checking import check, run
+from committing import commit, git
+from trees import tree
 
 VM = """\
 apiVersion: kubevirt.io/v1
@@ -39,6 +41,12 @@ def kustomization(**keys):
     return json.dumps({"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", **keys})
 
 
+SIZE = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterInstancetype
+metadata: {name: own}
+spec: {cpu: {guest: 3}, memory: {guest: 1Gi}}
+"""
 CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: root, namespace: shop}\nspec: {}\n"
 DISK = VM.replace("{}", "{disks: [{name: root, disk: {}}]}") + (
     "      volumes: [{name: root, persistentVolumeClaim: {claimName: root}}]\n"
@@ -315,3 +323,139 @@ def test_what_sops_encrypts_is_not_judged(tmp_path):
     assert reported(tmp_path) == []
     write(tmp_path, {"vm.yaml": VM + "sops: {}\n"})
     assert reported(tmp_path) == [("unknown-field", "vm.yaml")]
+
+
+UNREADABLE = "/*** DO NOT USE\n\napiVersion: {}\nkind: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "severity"),
+    [
+        ("example.com/v1", "Policy", "info"),
+        ("v1", "Secret", "error"),
+        ("cdi.kubevirt.io/v1beta1", "Some", "error"),
+        ("${VERSION}", "VirtualMachinePool", "error"),
+        ('"kube\\x76irt.io/v1"', '"Virtual\\x4dachine"', "error"),
+    ],
+)
+def test_what_cannot_be_read_and_is_for_another_program_is_an_info(tmp_path, version, kind, severity):
+    write(tmp_path, {"vm.yaml": VM, "policy.yaml": UNREADABLE.format(version, kind)})
+    code, out, _ = check(".", cwd=tmp_path)
+    assert (code, out.startswith(f"{severity}: policy.yaml:")) == (int(severity == "error"), True)
+    assert out.count("\n") == 1
+
+
+def test_what_cannot_be_read_is_an_error_where_it_is_named(tmp_path):
+    write(tmp_path, {"policy.yaml": UNREADABLE.format("example.com/v1", "Policy"), "vm.yaml": VM})
+    assert check("policy.yaml", "vm.yaml", cwd=tmp_path)[0] == 1
+
+
+def test_an_unreadable_document_for_another_program_stops_no_comparison(tmp_path):
+    git(tmp_path, "init", "-q")
+    commit(tmp_path, {"vm.yaml": VM})
+    write(tmp_path, {"policy.yaml": UNREADABLE.format("example.com/v1", "Policy")})
+    assert run("diff", "--base", "HEAD", cwd=tmp_path)[:2] == (0, "none of 1 VM changes\n")
+
+
+@pytest.mark.parametrize("dots", ["...", "\u2026"])
+def test_an_ellipsis_is_named_at_its_line(tmp_path, dots):
+    write(tmp_path, {"vm.yaml": VM.replace("  template:", f"  {dots}\n  template:")})
+    told = "'...' is no YAML where it stands for what was left out; write that, or delete the line (unreadable-document)"
+    assert check(".", cwd=tmp_path) == (1, f"error: vm.yaml:7:3: {told}\n", "")
+
+
+def test_two_overlays_of_a_base_tell_its_mistake_once(tmp_path):
+    write(tmp_path, {"base/vm.yaml": VM.replace("runStrategy: Always", "running: true")})
+    write(tmp_path, {"base/kustomization.yaml": kustomization(resources=["vm.yaml"])})
+    for name in ("north", "south"):
+        write(tmp_path, {f"{name}/kustomization.yaml": kustomization(resources=["../base"], namespace=name)})
+    assert reported(tmp_path) == [("deprecated-field", "base/vm.yaml")]
+
+
+def test_a_kustomization_that_a_template_makes_is_no_error(tmp_path):
+    write(tmp_path, {"app/kustomization.yaml.j2": "", "vms/vm.yaml": VM, "vms/app.yaml": CLAIM})
+    write(tmp_path, {"kustomization.yaml": kustomization(resources=["./app", "./vms/vm.yaml"])})
+    code, out, err = check(".", cwd=tmp_path)
+    made = (
+        "not built: it needs app/kustomization.yaml, made from kustomization.yaml.j2; check what the step that makes it writes"
+    )
+    assert (code, err) == (0, "")
+    assert f"warning: kustomization.yaml: {made}" in out
+    assert "error: " not in out
+
+
+NOT_DEPLOYED = "not deployed: the kustomization of this folder does not list the file; list it, or delete the file"
+
+
+@pytest.fixture
+def unlisted(tmp_path):
+    """A repository with two VMs, of which the kustomization beside them lists the first one."""
+    root = tree(tmp_path, {"a.yaml": VM.replace("web", "a"), "b.yaml": VM.replace("web", "b")})
+    git(root, "init", "-q")
+    commit(root, {"kustomization.yaml": kustomization(resources=["a.yaml"], namespace="lab")})
+    return root
+
+
+@pytest.mark.parametrize("command", ["check", "capacity", "explain", "render"])
+def test_a_file_that_the_kustomization_beside_it_does_not_list_is_told_as_not_deployed(unlisted, command):
+    code, out, err = run(command, ".", cwd=unlisted)
+    told = out if command == "check" else err
+    assert (code, told.count("info: b.yaml:1:1: VirtualMachine b: " + NOT_DEPLOYED)) == (0, 1)
+
+
+def test_a_machine_that_is_not_deployed_is_one_of_no_command(unlisted):
+    capacity = json.loads(run("capacity", ".", "-o", "json", cwd=unlisted)[1])
+    explained = json.loads(run("explain", ".", "-o", "json", cwd=unlisted)[1])
+    rendered = json.loads(run("render", ".", "-o", "json", cwd=unlisted)[1])
+    names = [each["name"] for answer in (capacity, explained) for each in answer["vms"]]
+    assert [*names, *(each["metadata"]["name"] for each in rendered["items"])] == ["a", "a", "a"]
+    run("report", ".", "-o", "report.html", cwd=unlisted)
+    page = (unlisted / "report.html").read_text()
+    assert ("lab/a" in page, "lab/b" in page, "default/b" in page, NOT_DEPLOYED in page) == (True, False, False, True)
+
+
+def test_a_file_that_becomes_listed_is_new_and_one_that_is_no_more_is_removed(unlisted):
+    commit(unlisted, {"kustomization.yaml": kustomization(resources=["a.yaml", "b.yaml"], namespace="lab")})
+    assert "\n1 of 2 VMs changes: 1 new\n" in run("diff", "--base", "HEAD~1", cwd=unlisted)[1]
+    assert check(".", cwd=unlisted) == (0, "", "")
+    write(unlisted, {"kustomization.yaml": kustomization(resources=["a.yaml"], namespace="lab")})
+    assert "\n1 of 2 VMs changes: 1 removed\n" in run("diff", "--base", "HEAD", cwd=unlisted)[1]
+
+
+def test_a_machine_that_is_not_deployed_is_judged_all_the_same(unlisted):
+    write(unlisted, {"b.yaml": VM.replace("devices", "devises")})
+    assert ("unknown-field", "b.yaml") in reported(unlisted)
+
+
+def test_files_become_listed_where_their_folder_gets_a_kustomization(tmp_path):
+    root = tree(tmp_path, {"a.yaml": VM.replace("web", "a"), "b.yaml": VM.replace("web", "b")})
+    git(root, "init", "-q")
+    commit(root, {"notes.md": ""})
+    write(root, {"kustomization.yaml": kustomization(resources=["a.yaml"])})
+    assert "\n1 of 2 VMs changes: 1 removed\n" in run("diff", "--base", "HEAD", cwd=root)[1]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"kustomization.yaml": "resources: [a.yaml\n"},
+        {"kustomization.yaml": "Resources: [a.yaml, b.yaml]\n"},
+        {"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\n"},
+        {"../kustomization.yaml": "resources: [vms, vms/b.yaml]\n"},
+    ],
+    ids=["unreadable", "a key in other letters", "package", "another one lists it"],
+)
+def test_what_may_be_deployed_is_not_called_not_deployed(tmp_path, files):
+    write(tmp_path, {"vms/a.yaml": VM.replace("web", "a"), "vms/b.yaml": VM.replace("web", "b")})
+    git(tmp_path, "init", "-q")
+    write(tmp_path, {"vms/kustomization.yaml": kustomization(resources=["a.yaml"])})
+    write(tmp_path / "vms", files)
+    assert "not-deployed" not in {rule for rule, _ in reported(tmp_path, "vms")}
+    assert "not-deployed" not in {rule for rule, _ in reported(tmp_path / "vms")}
+
+
+def test_a_size_that_no_kustomization_lists_is_still_known(unlisted):
+    write(unlisted, {"a.yaml": VM.replace("web", "a").replace("  runStrategy", "  instancetype: {name: own}\n  runStrategy")})
+    write(unlisted, {"size.yaml": SIZE})
+    assert reported(unlisted) == [("not-deployed", "b.yaml")]
+    assert [each["vcpus"] for each in json.loads(run("capacity", ".", "-o", "json", cwd=unlisted)[1])["vms"]] == [3]

@@ -4,8 +4,9 @@ What it finds: a VM, pool, DataVolume or label that refers to an object in the b
 namePrefix, a nameSuffix, a replacement or a generator's hash. kustomize rewrites only the references that it knows, and it
 knows none of KubeVirt's fields.
 
-Why it matters: the reference resolves here, because kustomize keeps the earlier names until the build is done. The cluster
-has only the new name, so the VM waits for an object that never appears. A matcher does no harm if the same build renders the
+Why it matters: the cluster has only the new name, so the VM waits for an object that never appears. `check` of a folder builds
+the kustomization, and there it is an error where the VM can't start. In the function it is a warning: the reference resolves
+there, because kustomize keeps the earlier names until the build is done. A matcher does no harm if the same build renders the
 VMs, because rendering removes it.
 
 Fix: add the field to a file that the kustomization lists under `configurations`:
@@ -42,8 +43,11 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.external import is_external
 from krm_fn.base.objects import Ref, kind_of, name_of
 from krm_fn.base.paths import get
+from krm_fn.kubevirt.holders import holder_of
+from krm_fn.rules.facts.bundles import RENAMED
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.available_objects import API_VERSIONS, available_objects
 from krm_fn.rules.shared.labels import defaults
@@ -58,7 +62,10 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.bundles import BundleFacts
 
 
-@rule(severity="warning")
+PULLING = "imagePullSecret"  # a pod starts without the Secret that it names
+
+
+@rule(severity="warning", worst="error")
 def former_name(facts: BundleFacts) -> Iterator[Hit]:
     if facts.config.mode == "validate":  # else matchers are rendered, and nothing reads the labels
         yield from _of_matchers(facts)
@@ -76,6 +83,11 @@ def _of_matchers(facts: BundleFacts) -> Iterator[Hit]:
             if isinstance(written, str) and written != found.ref.name:
                 yield _hit(vm.entry, (*vm.prefix, *path), written, found.ref, found.ref.name)
 
+        for error in vm.resolution.errors:
+            if error.reason == RENAMED and error.wanted:
+                at, wanted = (*vm.prefix, "spec", error.matcher, "name"), error.wanted
+                yield _hit(vm.entry, at, wanted.name, wanted, error.candidates[0], stops=True)
+
 
 def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
     for default in defaults(facts.bundle):
@@ -87,15 +99,17 @@ def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
-    there = available_objects(facts.bundle)
-    for (kind, namespace, name, _), references in missing(facts.bundle).items():
-        now = there.now(kind, namespace, name)
+    there, built, external = available_objects(facts.bundle), facts.surroundings.affixes, facts.surroundings.external
+    for (kind, namespace, name, optional), references in missing(facts.bundle).items():
+        now = "" if is_external(external, kind, namespace, name) else there.now(kind, namespace, name)
         for reference in references if now else ():
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-            yield _hit(reference.owner, reference.path, reference.written, ref, now)
+            stops = built and not optional and holder_of(reference.owner.obj) and reference.path[-1] != PULLING
+            yield _hit(reference.owner, reference.path, reference.written, ref, now, stops=bool(stops))
 
 
-def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str) -> Hit:
+def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str, *, stops: bool = False) -> Hit:
+    """`stops`: the VM can't start, since nothing changes the reference any more."""
     field = "/".join(step.replace("/", "\\/") for step in path if isinstance(step, str))
     fix = f"add a nameReference for {ref.kind} with the field {field} of {kind_of(owner.obj)} to the kustomization"
     return Hit(
@@ -103,4 +117,5 @@ def _hit(owner: Entry, path: Path, written: str, ref: Ref, now: str) -> Hit:
         path=path,
         current=written,
         about=owner,
+        severity="error" if stops else "",
     )

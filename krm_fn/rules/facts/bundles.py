@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Reasons of a ResolutionError beside those of `resolve`: the bundle lacks the object, and yet the reference is no mistake.
 EXTERNAL, AMBIGUOUS = "external", "ambiguous"
+RENAMED = "renamed"  # the object has another name since the build; the reference is a mistake
 
 
 class Ambiguous(Value):
@@ -40,7 +41,8 @@ class Surroundings(Value):
 
     `context` are objects of other targets, to which references may lead, `places` the file and index of each where they are
     known. `external` are objects that are in the cluster and not in git. `ambiguous` are names that lead to several objects.
-    `runs` is the number of bundles that share the work of a run, rounded up to a power of two.
+    `runs` is the number of bundles that share the work of a run, rounded up to a power of two. `affixes` are the pairs of a
+    prefix and a suffix that kustomizations have given to names, where the bundle is what was built.
     """
 
     context: tuple[Any, ...] = ()
@@ -48,6 +50,7 @@ class Surroundings(Value):
     external: tuple[External, ...] = ()
     ambiguous: tuple[Ambiguous, ...] = ()
     runs: int = 1
+    affixes: tuple[tuple[str, str], ...] = ()
 
     def ambiguous_of(self, kind: str, namespace: str, name: str) -> Ambiguous | None:
         """The ambiguity of a name, None where there is none."""

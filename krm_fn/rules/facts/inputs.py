@@ -43,13 +43,13 @@ class Unbuilt(Value):
     """A kustomization or a Helm chart that can't be built: the file that is at fault, "" for none, and the place in it as far
     as it is known.
 
-    `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle"
-    (`detail` names the folders), "key" (`detail` is one in the letters of another), "flag" (`detail` is what helm would
-    take for one), "unclear" (`detail` is the place of it), "made" (`detail` makes plugins of others), "remote" (`detail`
-    is what the file refers to), "outside" (the same, beyond the repository), "restricted" (the same, not below the
-    kustomization), "absent" (`detail` names a file that is not there, and says why), "template" (`detail` is the file that
-    is one), "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had) or "program" (none is
-    there that builds).
+    `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle" (`detail`
+    names the folders), "key" (`detail` is one in the letters of another), "flag" (`detail` is what helm would take for one),
+    "unclear" (`detail` is the place of it), "made" (`detail` makes plugins of others), "remote" (`detail` is what the file
+    refers to), "outside" (the same, beyond the repository), "restricted" (the same, not below the kustomization), "absent"
+    (`detail` names a file that is not there, and says why), "made-later" (the same, a kustomization), "template" (`detail` is
+    the file that is one), "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had) or "program"
+    (none is there that builds).
 
     `counts`: its files have objects of KubeVirt, as far as they can be read. `instead` says what becomes of these: "written"
     (they are judged as they are written), "uncompared" (they are not compared), or "" (nothing).
@@ -80,14 +80,17 @@ class Part(Value):
 
 
 class InputFacts(Value):
-    """What couldn't be read: of documents an error each, of found templates too, the files that were passed over, what couldn't
-    be built: kustomizations and Helm charts; and parts of objects that nothing uses.
+    """What couldn't be read: of documents an error each, of foreign ones and templates that were found too, the files that were
+    passed over, what couldn't be built: kustomizations and Helm charts; parts of objects that nothing uses; and for each file
+    with machines that nothing applies, the number of these after the first.
     """
 
     release: Release
     errors: tuple[InputError, ...] = ()
+    foreign: tuple[InputError, ...] = ()
     templates: tuple[InputError, ...] = ()
     skipped: tuple[SkippedFile, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
     charts: tuple[Unbuilt, ...] = ()
     parts: tuple[Part, ...] = ()
+    unlisted: tuple[int, ...] = ()

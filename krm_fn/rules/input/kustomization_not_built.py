@@ -6,7 +6,8 @@ helm that is a flag; and one that is out of reach: it refers to another machine,
 file that git ignores, a submodule has or a template makes; it names a file that is not below its folder, which Flux reads and
 kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or takes too long; or neither kustomize
 nor kubectl is on the PATH. It counts where a file that it is made of, or one beside it, has an object of KubeVirt. Others are
-not built, and `--verbose` counts them. Only `render` builds all; one that it can't build is a warning there.
+not built, and `--verbose` counts them. It is a warning where a template beside a missing kustomization makes that one. Only
+`render` builds all; one that it can't build is a warning there.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
@@ -60,6 +61,7 @@ MESSAGES = {
     ),
     "template": "not built: {detail} is a template; check what the step that renders it writes",
     "absent": "not built: it needs {detail}; provide it to have the kustomization checked",
+    "made-later": "not built: it needs {detail}; check what the step that makes it writes",
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
@@ -71,7 +73,7 @@ INSTEAD = {"": "", "written": "; its files are judged as they are written", "unc
 @rule(severity="error")
 def kustomization_not_built(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.unbuilt:
-        yield Hit(message=message(each), severity="" if each.counts else "warning")
+        yield Hit(message=message(each), severity="" if each.counts and each.reason != "made-later" else "warning")
 
 
 def message(unbuilt: Unbuilt) -> str:

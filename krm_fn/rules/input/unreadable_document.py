@@ -3,7 +3,7 @@
 What it finds: a document of a file that is not valid YAML or JSON: a tab in the indentation, a duplicate key in a map, an
 unclosed quote. `check` skips such a document and continues with the others. References to the document, and references in
 it, are not checked until it can be read. Other commands stop there. Of documents that are templates (`{{`), only the first
-is reported, with the number of the others.
+is reported, with the number of the others. A document that is for another program is a `foreign-document`.
 
 Why it matters: no tool applies the file, or each tool reads it in its own way.
 

@@ -28,7 +28,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
-from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, name_of, previous_names, text
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, name_of, text
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.resolve import MATCHERS, decode
 from krm_fn.rules.registry import Hit, rule
@@ -56,7 +56,7 @@ def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
             for entry in facts.bundle.of_kind(kind, GROUP):
                 reached = peopled if is_cluster_kind(kind) else peopled & {effective_namespace(entry.obj)}
                 name = name_of(entry.obj)
-                unused = used.isdisjoint((kind, each) for each in (name, *previous_names(entry.obj)))
+                unused = used.isdisjoint((kind, each) for each in (name, *facts.bundle.former_names(entry)))
                 if reached and unused and not _meant_for_others(entry):
                     fact = f"nothing in the bundle uses this {matcher.field}"
                     yield Hit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import DEFAULT_NAMESPACE, effective_namespace
-from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, previous_names
+from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
@@ -185,7 +185,8 @@ class AvailableObjects:
     def _add(self, kind: str, entry: Entry, found: dict[str, set[str]]) -> None:
         name, namespace = name_of(entry.obj), effective_namespace(entry.obj)
         found.setdefault(namespace, set()).add(name)
-        for previous in (*previous_names(entry.obj), *_unhashed(kind, name)):
+        bare = _unhashed(kind, name)
+        for previous in (*bare, *(each for made in (name, *bare) for each in self._bundle.former_names(entry, made))):
             if previous != name:
                 there = self._previous[kind].setdefault(namespace, {})
                 there[previous] = min(there.get(previous, name), name)
