@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import UsageError
@@ -246,11 +247,8 @@ class Workspace:
 
 def _is_in_package(folder: str) -> bool:
     """True for a folder of a kpt package: kpt applies all files of it."""
-    while folder:
-        if os.path.isfile(os.path.join(folder, "Kptfile")):  # noqa: PTH113, PTH118
-            return True
-        folder = os.path.dirname(folder) or ("" if folder in (os.curdir, os.pardir) else os.curdir)  # noqa: PTH120
-    return False
+    here = Path(folder).resolve()
+    return any((each / "Kptfile").is_file() for each in (here, *here.parents))
 
 
 def _target(unit: Unit) -> str:

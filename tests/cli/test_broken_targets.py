@@ -50,6 +50,8 @@ def checked(here: Path, *words: str) -> list[tuple[str, str, str, int]]:
 
 
 pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+# What is said of a file that the kustomization beside it does not list.
+BESIDE = ("not-deployed", "bad/lost.yaml")
 
 
 @pytest.mark.parametrize("command", ["capacity", "explain"])
@@ -132,7 +134,7 @@ def test_a_kind_is_found_however_it_is_written(here: Path) -> None:
 def test_a_patch_of_a_vm_in_a_remote_base_counts_and_is_no_object(here: Path) -> None:
     patch = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\n"
     tree(here, {"bad/kustomization.yaml": f"{FAR}patches: [{{path: patch.yaml}}]\n", "bad/patch.yaml": patch})
-    assert [each[1:3] for each in checked(here, ".")] == [(NOT_BUILT, "bad/kustomization.yaml")]
+    assert [each[1:3] for each in checked(here, ".")] == [(NOT_BUILT, "bad/kustomization.yaml"), BESIDE]
 
 
 SIZE = """\
@@ -186,6 +188,7 @@ def test_kustomizations_that_include_one_another_are_judged_as_they_are_written(
     assert [each[1:3] for each in checked(here, ".")] == [
         (NOT_BUILT, "bad/kustomization.yaml"),
         ("instancetype-conflict", "good/vm.yaml"),
+        BESIDE,
     ]
 
 

@@ -486,11 +486,12 @@ def test_all_keys_of_the_config_are_flags(tmp_path):
 
 def test_check_prints_findings_with_their_rules_and_nothing_else(folder):
     (folder / "kustomization.yaml").write_text("resources: [vm.yaml, sizes/small.yml]\n")
-    (folder / "api.yaml").write_text(MISSING)
+    (folder / "apart").mkdir()
+    (folder / "apart" / "api.yaml").write_text(MISSING)
     done = run("check", "--summary", ".", "--severity", "unresolved-instancetype=error", cwd=folder)
     assert (done.returncode, done.stderr) == (1, "")
     first, last = done.stdout.splitlines()
-    assert first.startswith("error: api.yaml:11:11: VirtualMachine shop/api: spec.instancetype.name: ")
+    assert first.startswith("error: apart/api.yaml:11:11: VirtualMachine shop/api: spec.instancetype.name: ")
     assert first.endswith(" (unresolved-instancetype)")
     assert last == "1 error, 0 warnings, 0 info in 3 objects of 3 files and 1 target, KubeVirt 1.9.0"
 
