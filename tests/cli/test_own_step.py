@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from checking import run
 from committing import commit, git
+from layouts import INLINE, STEP
 from trees import tree
 
 import krm_fn
@@ -38,15 +39,7 @@ metadata:
   annotations: {config.kubernetes.io/local-config: "true"}
 spec: {cpu: {guest: 2}, memory: {guest: 2Gi}}
 """
-STEP = """\
-apiVersion: kubevirt-render.dev/v1alpha1
-kind: RenderVirtualMachines
-metadata:
-  name: render
-  annotations: {config.kubernetes.io/function: "exec: {path: kubevirt-render}"}
-"""
 PLAIN = {"kustomization.yaml": "resources: [vm.yaml, size.yaml]\n", "vm.yaml": VM, "size.yaml": SIZE}
-INLINE = "\n".join(f"    {line}" for line in STEP.splitlines())
 FORMS = {
     "file": {"kustomization.yaml": PLAIN["kustomization.yaml"] + "transformers: [render.yaml]\n", "render.yaml": STEP},
     "inline": {"kustomization.yaml": PLAIN["kustomization.yaml"] + f"transformers:\n  - |\n{INLINE}\n"},
