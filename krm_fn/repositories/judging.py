@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 VM = "VirtualMachine"
 # Rules about references to instancetypes and preferences, and about objects that nothing refers to.
 OF_REFERENCES = frozenset(("unresolved-instancetype", "unresolved-preference", "missing-revision", "failed-inference", *UNUSED))
-
-
+# Rules that say nothing of what leaves a step: it got objects that stay in git, to which labels for new VMs may refer, too.
+OF_INPUTS = frozenset(("unknown-default-label", *UNUSED))
 # Where these references stand: `former-name` is about others, too.
 FORMER_NAME, OF_MATCHERS = "former-name", (("instancetype", "name"), ("preference", "name"))
 
@@ -159,7 +159,7 @@ def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit
     judging = _judging(taken, unit.settings, options, before)
     sources = {ref_of(each.obj): each for each in bundle.entries(found.items)}
     for each in stages.render(items, config, schemas=options.schemas, judging=judging).findings:
-        if each.rule not in UNUSED:
+        if each.rule not in OF_INPUTS:
             source = sources.get(each.ref) if each.ref else None
             file, index = found.places[source.item] if source else (unit.target.file if unit.target else "", 0)
             yield each.but(item=source.item if source else -1, inside=source.path if source else (), file=file, index=index)
