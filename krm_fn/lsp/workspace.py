@@ -81,7 +81,6 @@ class Workspace:
             int, tuple[Read, Taken, UnitResult]
         ] = {}  # what was read, what it takes of others, and the judgement
         self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
-        self._beside: list[UnitResult] = []  # about what is no unit
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
         self._keeping: AbstractContextManager[object] = nullcontext() if afresh else Keeper()
 
@@ -149,20 +148,18 @@ class Workspace:
             try:
                 self._searched = Searched(NOWHERE.but(paths=(os.curdir,)))
                 self._take_units()
-                self._beside = self._searched.about()
             except RenderError as error:
                 self.error = error
-                self._units, self._results, self._beside = [], [], []
+                self._units, self._results = [], []
         self._due = set(range(len(self._units)))
         if self._options.builds:
             self._options.builds.forget_all_but(unit.name for unit in self._units)
             self._before = Builds()
 
     def findings(self) -> dict[str, list[Finding]]:
-        """The findings of all units, and of what is no unit, by file; those about no file are left out."""
+        """The findings of all units by file; those about no file are left out."""
         found: dict[str, list[Finding]] = {}
-        every = (*(result for _, result in self._results), *self._beside)
-        each = [finding for result in every for finding in result.renumbered(0).findings]
+        each = [finding for _, result in self._results for finding in result.renumbered(0).findings]
         each += [finding for file in self.texts for finding in self._unreadable(file)]
         for finding in merging.merged(each):
             if finding.file:

@@ -85,6 +85,8 @@ class _Run:
     def all(self, watch: Watch, title: str, reading: Watch) -> Iterator[Any]:
         """What comes of each unit, in order. `reading` watches the files of an only one."""
         count, every = len(self._units), [*self._units, *self._others]
+        if not count:
+            return
         if len(every) == 1:  # nobody offers it anything
             yield from watch(title, self.alone(every[0], reading), 0)
             return

@@ -101,4 +101,5 @@ def test_the_language_server_has_the_findings_of_check(here: Path, monkeypatch: 
     monkeypatch.chdir(here)
     found = {(file, each.rule) for file, told in Session().begin().items() for each in told}
     results = answer(here, "check", ".").get("results", ())
-    assert found == {(each["file"]["path"], each["tags"]["rule"]) for each in results}
+    told = {(each["file"]["path"], each["tags"]["rule"]) for each in results}
+    assert found == {(file, rule) for file, rule in told if rule != "chart-not-built"}  # an editor's server reads no chart
