@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -180,15 +181,25 @@ def _secret() -> bytes:
 
 
 def _kept(file: Path) -> bytes:
-    """The secret in a file, which is made where there is none, or a run that was ended left a part of it."""
-    for flags in (CAREFUL, os.O_RDWR | os.O_CREAT | os.O_EXCL):
+    """The secret in a file, which is made where there is none, or an older program left a part of it."""
+    for _ in range(2):
         with suppress(FileNotFoundError):
-            with os.fdopen(os.open(file, flags, 0o600), "rb" if flags == CAREFUL else "r+b") as opened:
-                if flags != CAREFUL:
-                    opened.write(os.urandom(SIZE))
-                    opened.seek(0)
+            with os.fdopen(os.open(file, CAREFUL), "rb") as opened:
                 found = opened.read(SIZE + 1)
             if len(found) == SIZE:
                 return found
             file.unlink()
+        _make_secret(file)
     raise FileNotFoundError(0, "it is not whole", str(file))
+
+
+def _make_secret(file: Path) -> None:
+    """Make a secret, unless another run has made one in the meantime: no run may see a part of it, or replace it."""
+    number, name = tempfile.mkstemp(dir=file.parent, prefix=SECRET)
+    try:
+        with os.fdopen(number, "wb") as opened:
+            opened.write(os.urandom(SIZE))
+        with suppress(FileExistsError):
+            os.link(name, file)
+    finally:
+        os.unlink(name)  # noqa: PTH108

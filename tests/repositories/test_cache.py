@@ -4,6 +4,7 @@ import json
 import os
 import sqlite3
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from committing import commit, git
@@ -440,3 +441,12 @@ def test_what_a_unit_takes_makes_another_key():
 
 def test_values_are_kept_as_json():
     assert json.loads(stored.dumps(REF)) == {"Ref": {"api_version": "v1", "kind": "Secret", "name": "s", "namespace": "n"}}
+
+
+def test_runs_that_begin_at_once_have_one_secret(tmp_path, monkeypatch):
+    for number in range(40):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / str(number)))
+        with ThreadPoolExecutor(8) as pool:
+            made = {each.result() for each in [pool.submit(cache._secret) for _ in range(8)]}
+        assert len(made) == 1
+        assert len([*(tmp_path / str(number) / "kubevirt-render").iterdir()]) == 1
