@@ -119,5 +119,5 @@ def _code() -> Iterator[str]:
         return
     for folder in krm_fn.__path__:
         for above, folders, names in os.walk(folder):
-            folders.sort()
+            folders[:] = sorted(each for each in folders if each != "__pycache__")  # another run may write there now
             yield from (os.path.join(above, name) for name in sorted(names) if not name.endswith(".pyc"))  # noqa: PTH118

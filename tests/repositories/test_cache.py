@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from committing import commit, git
@@ -450,3 +451,13 @@ def test_runs_that_begin_at_once_have_one_secret(tmp_path, monkeypatch):
             made = {each.result() for each in [pool.submit(cache._secret) for _ in range(8)]}
         assert len(made) == 1
         assert len([*(tmp_path / str(number) / "kubevirt-render").iterdir()]) == 1
+
+
+def test_what_another_run_compiles_at_this_moment_is_no_part_of_the_code():
+    made = Path(keys.__file__).parent / "__pycache__" / "keys.cpython.pyc.1"  # where Python writes before it renames
+    made.parent.mkdir(exist_ok=True)
+    made.touch()
+    try:
+        assert str(made) not in {*keys._code()}
+    finally:
+        made.unlink()
