@@ -216,7 +216,8 @@ def uncompared_lines(answer: Object, pen: Pen) -> Iterator[str]:
     """The lines about the targets that are not compared."""
     for each in answer.get("uncompared", ()):
         because = f": {pen.prose('; '.join(each['because']))}" if each["because"] else ""
-        yield f"not compared: {pen.name(each['target'])}{because}"
+        target = pen.name(each["target"]) if each["target"] else ""
+        yield f"not compared: {(target + because).removeprefix(': ')}"
 
 
 def rename_lines(answer: Object, pen: Pen) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import build_flags, options
 from krm_fn.cli.units import Request, units_of
 from krm_fn.config import merged
-from krm_fn.findings.results import described, place
+from krm_fn.findings.results import described, place, report
 from krm_fn.repositories.bundles import UnitObjects, objects_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
@@ -134,7 +135,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
             apart=True,
             root=tree.root,
             leaves_out=tree.leaves_out,
-        ).asked
+        ).asked.but(reach=tree.reach)
         with bar.at("Searching"):
             workspace = Workspace(asked)
             applied = (file for file in workspace.found.files if file not in workspace.unlisted)
@@ -213,6 +214,7 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
         if found and (base.counts(old) or head.counts(new)):
             about.setdefault(new[0], {}).update(dict.fromkeys(finding for each in found for finding in each.findings))
     if not about and not any(each.items for side in (base, head) for each in side.objects.values()):
+        report([finding for found in unread.values() for each in found for finding in each.findings], sys.stderr)
         raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
     done = compared(sides, assumptions)
     findings = tuple(dict.fromkeys(chain.from_iterable(about.values())))

@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 class Tree(Value):
     """One side. Paths start from `folder`, and messages put `shown` before them.
 
-    `root` is the root of the files. `origin` is that of the user's working tree if the files are copies of a commit.
-    `left_out` are absolute paths of files and folders that are not read.
+    `root` is the root of the files, and `reach` the folder that references may not leave. `origin` is the root of the user's
+    working tree if the files are copies of a commit. `left_out` are absolute paths of files and folders that are not read.
     """
 
     folder: str
     shown: str
     root: str
     origin: str = ""
+    reach: str = os.curdir
     left_out: frozenset[str] = frozenset()
 
     def leaves_out(self, path: str) -> bool:
@@ -69,7 +70,7 @@ def of_folder(folder: str) -> Tree:
     """The side that a folder is."""
     place = os.path.realpath(folder)
     shown = "" if os.path.normpath(folder) == os.curdir else os.path.join(folder, "")  # noqa: PTH118
-    return Tree(folder=place, shown=shown, root=place)
+    return Tree(folder=place, shown=shown, root=place, reach=os.path.realpath(os.curdir))
 
 
 class Change(Value):

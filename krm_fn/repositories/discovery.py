@@ -29,18 +29,20 @@ def _none(_: str) -> bool:
     return False
 
 
-def discover(folders: Sequence[str], *, excludes: Callable[[str], bool] = _none, follow: bool = False) -> Discovery:
+def discover(
+    folders: Sequence[str], *, excludes: Callable[[str], bool] = _none, follow: bool = False, reach: str = os.curdir
+) -> Discovery:
     """What is in folders, without the files that `excludes` is true of. Nothing is built.
 
     Kustomizations outside of the folders are read where one in the folders includes them, and are no targets. Without `follow`,
-    nothing is read beyond the repository that the folders are in, or the working directory.
+    nothing is read beyond the repository that the folders are in, or the folder `reach`.
     Raises: InputError where a folder can't be listed, or is a link out of its repository.
     """
     refuse_links_out(() if follow else folders)
     named = [joined(".", folder) for folder in folders]
     paths = Paths(named, follow=follow, templates=False, names=FILES)
     files = tuple(dict.fromkeys(joined(".", file) for folder in named for file in paths.files(folder)))
-    roots = [] if follow else [*map(repository, named), *named, "."]
+    roots = [] if follow else [*map(repository, named), *named, reach]
     sorted_out = _Sorted(files, Graph(frozenset(files), roots), excludes)
     return sorted_out.discovery()._replace(skipped=tuple(paths.skipped), folders=tuple(paths.folders))
 

@@ -45,17 +45,18 @@ def nothing(_: str) -> bool:
 class Asked(Value):
     """What a command was asked to read, and how.
 
-    `root` is the folder with the whole repository, "" for the git tree. `config_file` is the config that a flag names. `laid`
-    lays the values of flags over a config, `checking` makes of that the config to judge with. `exclude` are globs, relative to
-    the working directory; `leaves_out` is true of more paths that are not read. `target` and `cluster` are the names of the
-    only target and the only cluster that are wanted, "" for all. `apart`: the files of each folder are a unit of their own;
-    else all files with the same settings are one. `whole`: all kustomizations are wanted, also those that hold nothing that
-    counts.
+    `root` is the folder with the whole repository, "" for the git tree. `reach` is a folder beyond which nothing is read.
+    `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that
+    the config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths
+    that are not read. `target` and `cluster` are the names of the only target and the only cluster that are wanted, "" for
+    all. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one. `whole`:
+    all kustomizations are wanted, also those that hold nothing that counts.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
     kustomizations: tuple[str, ...] = ()
     root: str = ""
+    reach: str = os.curdir
     config_file: str | None = None
     isolated: bool = False
     laid: Callable[[Config], Config] = staticmethod(as_it_is)
@@ -134,7 +135,7 @@ class Workspace:
     def _discovered(self, folders: tuple[str, ...]) -> Discovery:
         if not folders:
             return Discovery()
-        found = discover(folders, excludes=self._excludes, follow=self.asked.follow)
+        found = discover(folders, excludes=self._excludes, follow=self.asked.follow, reach=self.asked.reach)
         return found._replace(skipped=tuple(each for each in found.skipped if not self._excludes(each.file)))
 
     def _excludes(self, path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -216,3 +217,30 @@ kind: VirtualMachine
 metadata: {name: web, namespace: default}
 spec: {runStrategy: Always, template: {spec: {domain: {cpu: {sockets: 1}, memory: {guest: 1Gi}, devices: {}}}}}
 """
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_overlays_of_a_base_beside_them_are_compared_as_check_reads_them(
+    tmp_path: Path, kustomize: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    tree(
+        tmp_path,
+        {
+            "base/kustomization.yaml": "resources: [vm.yaml]\n",
+            "base/vm.yaml": BASE,
+            "one/kustomization.yaml": "resources: [../base]\nnamePrefix: a-\n",
+            "two/kustomization.yaml": "resources: [../base]\nnamePrefix: b-\n",
+        },
+    )
+    assert "1 of 1 VM changes: 1 renamed" in run("diff", "one", "two", "--fail-on", "never", cwd=tmp_path).stdout
+    ran = run("diff", ".", "../two", cwd=tmp_path / "one")  # the base is beyond what is named
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "kustomization.yaml:1:13: not built: it refers to ../base, which is outside the repository" in ran.stderr
+
+
+def test_a_file_that_can_not_be_read_is_named_where_it_is_not_compared(sides: Path) -> None:
+    (sides / "broken.yaml").write_text(f"{BASE}  - x\n")
+    ran = run("diff", "base/vm.yaml", "broken.yaml", cwd=sides)
+    assert ran.returncode == 1
+    assert ran.stdout.startswith("not compared: broken.yaml:")
