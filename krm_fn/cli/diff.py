@@ -235,10 +235,11 @@ def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run, *, alo
 def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
     base, head = _two(paths, run.to)
     given = [base, *([head] if head is not None else [])]
-    if all(map(os.path.isdir, given)) and not all(diff_units.is_one(path, run.flags, run.bar) for path in given):
+    found = [diff_units.searched(path, run.flags, run.bar) for path in given]
+    if all(map(os.path.isdir, given)) and not all(workspace.is_one_bundle for _, workspace in found):
         trees = (of_folder(base), of_folder(given[-1]))
         return _of_trees(trees, (os.curdir,), run, alone=True)
-    read = [diff_units.read_as_one(path, run.flags, run.bar) for path in given]
+    read = [diff_units.read_as_one(each, run.bar) for each in found]
     with run.bar.at("Comparing"):
         return diff_units.compare(read[0], read[-1], run.assumptions, run.to, alone=True)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.loading import Unit
 
     Sides = tuple[str, Side, Side]
+    Searched = tuple[Request, Workspace]
     Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
 
 
@@ -152,22 +153,19 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
     return TreeUnits(units=units, objects=objects)
 
 
-def is_one(path: str, flags: Mapping[str, Any], bar: Progress) -> bool:
-    """True if all of a path is one unit. Raises: ConfigError, InputError, UsageError."""
-    return _of_path(path, flags).searched(bar).is_one_bundle
+def searched(path: str, flags: Mapping[str, Any], bar: Progress) -> Searched:
+    """What is found at a path, which may be `-` for stdin. Raises: ConfigError, InputError, UsageError."""
+    request = Request(paths=(path,), kustomizations=(), config_file=flags["config_file"], flags=flags, checking=as_it_is)
+    return request, request.searched(bar)
 
 
-def _of_path(path: str, flags: Mapping[str, Any]) -> Request:
-    return Request(paths=(path,), kustomizations=(), config_file=flags["config_file"], flags=flags, checking=as_it_is)
-
-
-def read_as_one(path: str, flags: Mapping[str, Any], bar: Progress) -> TreeUnits:
-    """What a file, stdin (`-`) or a folder has, as one unit: a side that is no folder is compared with all of the other one.
+def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
+    """What a file, stdin or a folder has, as one unit: a side that is no folder is compared with all of the other one.
 
     Raises: ConfigError, InputError, UsageError.
     """
-    request = _of_path(path, flags)
-    workspace = request.searched(bar)
+    request, workspace = found_at
+    flags = request.flags
     units = units_of(request, workspace)
     how = Options(using=build_flags.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
     found = run(units, how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch)
