@@ -159,6 +159,11 @@ def at(vm: Object, *path: Any) -> Any:
     return at(vm[path[0]], *path[1:]) if path else vm
 
 
+def volume(vm: Object, name: str, source: str) -> Any:
+    """The source of a volume, wherever another edit moved the volume."""
+    return next(entry for entry in at(vm, *VOLUMES) if entry["name"] == name)[source]
+
+
 DOMAIN = ("spec", "template", "spec", "domain")
 VOLUMES = ("spec", "template", "spec", "volumes")
 # Edits of a VM: of fields that all VMs of a shape have alike, and of its own texts.
@@ -174,8 +179,8 @@ EDITS = {
     "label": lambda vm: at(vm, "spec", "template", "metadata").update(labels={"vm": "all"}),
     "note": lambda vm: at(vm, "spec", "template", "metadata").update(annotations={"of": vm["metadata"]["name"]}),
     "hostname": lambda vm: at(vm, "spec", "template", "spec").update(hostname=vm["metadata"]["name"]),
-    "data": lambda vm: at(vm, *VOLUMES, 1, "cloudInitNoCloud").update(userData="#cloud-config"),
-    "claim": lambda vm: at(vm, *VOLUMES, 0, "persistentVolumeClaim").update(claimName="vm-0-root"),
+    "data": lambda vm: volume(vm, "init", "cloudInitNoCloud").update(userData="#cloud-config"),
+    "claim": lambda vm: volume(vm, "root", "persistentVolumeClaim").update(claimName="vm-0-root"),
     "volume": lambda vm: at(vm, *VOLUMES).append({"name": "more", "persistentVolumeClaim": {"claimName": "more"}}),
     "turned": lambda vm: at(vm, *VOLUMES).reverse(),
     "uuid": lambda vm: at(vm, *DOMAIN).update(firmware={"uuid": "5d307ca9-b3ef-428c-8861-06e72d69f223"}),
