@@ -130,7 +130,7 @@ class _Here:
 def joined(folder: str, path: str) -> str:
     """Where a path leads that runs from a folder: as a path from the working directory."""
     if not path.startswith((".", "/")) and "/." not in path and "//" not in path and not path.endswith("/") and os.sep == "/":
-        return path if folder == "." else f"{folder}/{path}"  # as nearly all are
+        return f"{folder}/{path}" if folder not in ("", ".") else path  # as nearly all are
     found = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
     if found.startswith(("..", os.sep)):
         found = from_here(found)

@@ -141,6 +141,7 @@ def test_a_path_runs_from_the_working_directory(tmp_path, monkeypatch):
         "b",
     ]
     assert joined(".", str(tmp_path / "here" / "x")) == "x"
+    assert [joined("", path) for path in ("x", "./x")] == ["x", "x"]
     assert joined(".", str(tmp_path / "x")) == str(tmp_path / "x")
 
 
