@@ -6,7 +6,10 @@ import json
 from html.parser import HTMLParser
 from typing import Any
 
-WORDS = ("kind", "namespace", "target", "cluster", "file", "error", "instancetype", "preference", "template")
+WORDS = (
+    *("kind", "namespace", "target", "cluster", "file", "error", "instancetype", "preference", "template"),
+    *("migration", "obstacle"),
+)
 
 
 class Page(HTMLParser):

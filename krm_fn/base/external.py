@@ -10,15 +10,23 @@ if TYPE_CHECKING:
 
 
 # A DataVolume and the claim that it creates have the same name, and the DataVolume may be deleted later.
-CLAIMS = ("DataVolume", "PersistentVolumeClaim")
+CLAIM, PROFILE = "PersistentVolumeClaim", "StorageProfile"
+CLAIMS = ("DataVolume", CLAIM)
 
 
 class External(Value):
-    """Objects of one kind; `namespace` and `name` are globs, "" for any."""
+    """Objects of one kind; `namespace` and `name` are globs, "" for any.
+
+    `access_modes` are those of claims, or those with which a StorageProfile has claims made: with volumes of a mode, "" for
+    any. `is_default`: the storage class of that name is the one that CDI takes where none is named.
+    """
 
     kind: str
     namespace: str = ""
     name: str = ""
+    access_modes: tuple[str, ...] = ()
+    volume_mode: str = ""
+    is_default: bool = False
 
     def covers(self, kind: str, namespace: str, name: str) -> bool:
         """True for an object that this entry covers. DataVolumes and PersistentVolumeClaims stand for each other.

@@ -17,9 +17,11 @@ from krm_fn.pipeline.analysis import Analysis, analysis_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from krm_fn.base.bundle import Entry
+    from krm_fn.base.external import External
     from krm_fn.base.objects import Object
     from krm_fn.changes.owners import Key
     from krm_fn.kubevirt.facts import Resolution
@@ -73,8 +75,8 @@ def side_of(resource_list: Object) -> Side:
     return side([with_integers(item) for item in items], settings)
 
 
-def side(items: list[Any], settings: Config) -> Side:
-    """The side of these items under a config."""
+def side(items: list[Any], settings: Config, external: Sequence[External] = ()) -> Side:
+    """The side of these items under a config. `external` may state what is known of claims that the items lack."""
     bundle = Bundle(_last_of_each([entry.obj for entry in entries(items)]))
     holders: dict[Key, Entry] = {}
     for group, kind in SERVED:
@@ -87,7 +89,8 @@ def side(items: list[Any], settings: Config) -> Side:
         found = analysis.resolved(entry, resolver)
         return found[2] if found else None
 
-    return Side(analysis=analysis, holders=holders, worlds={}, claims=Claims(bundle, analysis.release, resolved))
+    claims = Claims(bundle, analysis.release, resolved, external)
+    return Side(analysis=analysis, holders=holders, worlds={}, claims=claims)
 
 
 def _last_of_each(objects: list[Object]) -> list[Object]:

@@ -1,7 +1,7 @@
 """The config of a repository: the keys of the function config, and those that only the command's file has.
 
-`exclude`, `external`, `helm`, `rendered` and `kustomizeBuildFlags` stand beside the function config's keys below `spec`; so do
-`clusters`, each of which may have all of these keys again.
+The keys of OF_SECTION stand beside the function config's keys below `spec`; so do `clusters`, each of which may have all of
+these keys again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from krm_fn import config
 from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.external import External
+from krm_fn.base.external import CLAIM, PROFILE, External
 from krm_fn.base.globs import steps_of
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 NAME = ".kubevirt-render.yaml"
 # The kinds of objects that others refer to.
 KINDS = tuple(sorted({*API_VERSIONS, *BUNDLE_KINDS, "ControllerRevision"}))
+EXTERNAL_KEYS = ("kind", "namespace", "name")
+MODES = "accessModes"
+ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+VOLUME_MODES = ("Block", "Filesystem")
 # The flags of `kustomize build` that start no program of a stranger's choice, with their values; () for a flag without one.
 BUILD_FLAGS: dict[str, tuple[str, ...]] = {
     "--enable-helm": (),
@@ -41,13 +45,16 @@ HELM = "--enable-helm"
 class Section(Value):
     """What a repository's config states, or one of the clusters in it.
 
-    `stated` has the fields of Config that it states. `exclude` are globs, relative to the file. `build_flags` is None where
-    it states none, and so are `helm`: Helm charts are built; and `rendered`: a pipeline renders before it applies.
+    `stated` has the fields of Config that it states. `exclude` are globs, relative to the file. `claims` and `profiles` are
+    external objects with their access modes. `build_flags` is None where it states none, and so are `helm`: Helm charts are
+    built; and `rendered`: a pipeline renders before it applies.
     """
 
     stated: dict[str, Any] = {}  # noqa: RUF012  nobody writes into a Value
     exclude: tuple[str, ...] = ()
     external: tuple[External, ...] = ()
+    claims: tuple[External, ...] = ()
+    profiles: tuple[External, ...] = ()
     build_flags: tuple[str, ...] | None = None
     helm: bool | None = None
     rendered: bool | None = None
@@ -148,14 +155,65 @@ def _externals(value: object, path: str) -> tuple[External, ...]:
 
 
 def _external(given: dict[Any, Any], path: str) -> External:
-    _known_keys(given, External._fields, "of an external object", path)
+    _known_keys(given, EXTERNAL_KEYS, "of an external object", path)
     kind = given.get("kind")
     if kind not in KINDS:
         raise unlike(kind, f"a kind that other objects refer to: {', '.join(KINDS)}{hint(kind, KINDS)}", child(path, "kind"))
     if given.get("namespace") and is_cluster_kind(kind):
         raise ConfigError(f"a {kind} has no namespace; remove this key", path=child(path, "namespace"))
-    names = {key: _text(given[key], child(path, key)) for key in ("namespace", "name") if given.get(key) is not None}
-    return External(kind=kind, **names)
+    return External(kind=kind, **_texts(given, path, "namespace", "name"))
+
+
+def _claims(value: object, path: str) -> tuple[External, ...]:
+    expected = "a list of maps with accessModes, and optionally namespace and name"
+    return tuple(_claim(map_at(item, at), at) for item, at in _items(value, expected, path))
+
+
+def _claim(given: dict[Any, Any], path: str) -> External:
+    _known_keys(given, ("namespace", "name", MODES), "of a claim", path)
+    return External(kind=CLAIM, **_texts(given, path, "namespace", "name"), access_modes=_modes(given, path))
+
+
+def _profiles(value: object, path: str) -> tuple[External, ...]:
+    expected = "a list of maps with name and accessModes, and optionally volumeMode and default"
+    return tuple(_profile(map_at(item, at), at) for item, at in _items(value, expected, path))
+
+
+def _profile(given: dict[Any, Any], path: str) -> External:
+    _known_keys(given, ("name", MODES, "volumeMode", "default"), "of a storage profile", path)
+    if not given.get("name"):
+        raise ConfigError("found nothing; each storage profile needs the name of its storage class", path=child(path, "name"))
+    mode = given.get("volumeMode")
+    if mode not in (None, *VOLUME_MODES):
+        raise unlike(mode, f"one of {', '.join(VOLUME_MODES)}{hint(mode, VOLUME_MODES)}", child(path, "volumeMode"))
+    default = given.get("default")
+    return External(
+        kind=PROFILE,
+        **_texts(given, path, "name"),
+        access_modes=_modes(given, path),
+        volume_mode=mode or "",
+        is_default=default is not None and _switch(default, child(path, "default")),
+    )
+
+
+def _modes(given: dict[Any, Any], path: str) -> tuple[str, ...]:
+    """The access modes of a map, of which there must be some."""
+    at = child(path, MODES)
+    found = tuple(_mode(item, place) for item, place in _items(given.get(MODES), f"a list of {', '.join(ACCESS_MODES)}", at))
+    if not found:
+        raise ConfigError(f"found nothing; name at least one of {', '.join(ACCESS_MODES)}", path=at)
+    return found
+
+
+def _mode(item: object, path: str) -> str:
+    if isinstance(item, str) and item in ACCESS_MODES:
+        return item
+    raise unlike(item, f"one of {', '.join(ACCESS_MODES)}{hint(item, ACCESS_MODES)}", path)
+
+
+def _texts(given: dict[Any, Any], path: str, *keys: str) -> dict[str, Any]:
+    """The texts of these keys, as far as they are set."""
+    return {key: _text(given[key], child(path, key)) for key in keys if given.get(key) is not None}
 
 
 def _clusters(value: object, path: str) -> tuple[ClusterSection, ...]:
@@ -194,6 +252,8 @@ OF_SECTION: dict[str, tuple[str, Check]] = {
     "helm": ("helm", _switch),
     "rendered": ("rendered", _switch),
     "external": ("external", _externals),
+    "claims": ("claims", _claims),
+    "storageProfiles": ("profiles", _profiles),
     "kustomizeBuildFlags": ("build_flags", _build_flags),
 }
 OF_FILE: dict[str, tuple[str, Check]] = {**OF_SECTION, "clusters": ("clusters", _clusters)}

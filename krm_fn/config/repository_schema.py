@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import CLUSTER_KINDS
 from krm_fn.config.keys import API_VERSION, KIND
-from krm_fn.config.repository import KINDS, NAME, allowed_build_flags
+from krm_fn.config.repository import ACCESS_MODES, KINDS, NAME, VOLUME_MODES, allowed_build_flags
 from krm_fn.config.schema import config_map, form, map_of, nested_values, policies, typed_keys
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Schema = dict[str, Any]
 
 ID = "urn:kubevirt-render:schema:v1alpha1:repository-config"  # a name: nothing is fetched for it
+GLOB: Schema = {"description": "a name or a glob; any if it is absent", "type": ["string", "null"]}
 UNSET: list[Schema] = [{"enum": ["", None]}]
 
 
@@ -36,6 +37,8 @@ def schema() -> Schema:
             "configMap": config_map(),
             "globs": {"type": "array", "items": _glob()},
             "external": _external(),
+            "claim": _claim(),
+            "storageProfile": _profile(),
             "cluster": _cluster(),
             **nested_values(),
             "policyFiles": policies({"type": "string", "pattern": r"\S"}),
@@ -63,6 +66,14 @@ def _own_keys() -> Schema:
         "external": {
             "description": "objects that are known to be in the cluster and are not in git",
             "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/external"}}, *UNSET],
+        },
+        "claims": {
+            "description": "the access modes of claims that are not in git; the first entry that fits counts",
+            "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/claim"}}, *UNSET],
+        },
+        "storageProfiles": {
+            "description": "how CDI makes the claims of a storage class whose StorageProfile is not in git",
+            "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/storageProfile"}}, *UNSET],
         },
         "helm": {
             "description": "true: build Helm charts with `helm template`, and check what they make",
@@ -107,13 +118,37 @@ def _glob() -> Schema:
 
 def _external() -> Schema:
     """A map with `kind`; a kind that is cluster-wide takes no namespace."""
-    name: Schema = {"description": "a name or a glob; any if it is absent", "type": ["string", "null"]}
     wide = {"properties": {"kind": {"enum": sorted(CLUSTER_KINDS)}}}
     return {
         "type": "object",
         "required": ["kind"],
         "additionalProperties": False,
-        "properties": {"kind": {"enum": list(KINDS)}, "namespace": name, "name": name},
+        "properties": {"kind": {"enum": list(KINDS)}, "namespace": GLOB, "name": GLOB},
         "if": wide,
         "then": {"properties": {"namespace": {"enum": ["", None]}}},
     }
+
+
+def _claim() -> Schema:
+    return {
+        "type": "object",
+        "required": ["accessModes"],
+        "additionalProperties": False,
+        "properties": {"namespace": GLOB, "name": GLOB, "accessModes": _modes()},
+    }
+
+
+def _profile() -> Schema:
+    name = {"description": "the name of the storage class, or a glob", "type": "string", "minLength": 1}
+    mode = {"description": "the volumes that the access modes are for; all if it is absent", "enum": [*VOLUME_MODES, None]}
+    default = {"description": "true: CDI takes this class where none is named", "type": ["boolean", "null"]}
+    return {
+        "type": "object",
+        "required": ["name", "accessModes"],
+        "additionalProperties": False,
+        "properties": {"name": name, "accessModes": _modes(), "volumeMode": mode, "default": default},
+    }
+
+
+def _modes() -> Schema:
+    return {"type": "array", "minItems": 1, "items": {"enum": list(ACCESS_MODES)}}

@@ -15,6 +15,7 @@ from krm_fn.lsp.answers import Hover, Span
 from krm_fn.lsp.api import field_at
 from krm_fn.lsp.field_texts import text_of
 from krm_fn.lsp.index import namespace_of
+from krm_fn.sizing.rows import live_migration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,6 +120,9 @@ def _of_machine(name: Name, known: Known) -> Iterator[str]:
     if sizes.pod(record):
         label = "No pod" if record.get("podError") else "Pod requests"
         yield f"{label}: {prose(sizes.pod(record))}"
+    status, why = live_migration(record)
+    if status:
+        yield f"Live migration: {status}{': ' if why else ''}{prose(why)}"
     if change := known.change_of(key):
         yield change
 

@@ -25,7 +25,8 @@ def records(material: Material) -> dict[Key, Object]:
     found, beside = material.found, material.surroundings
     bundle = bundle_of(found.items, found.places, found.units, beside)
     try:
-        made = [each.record for each in demands_of(facts_of(bundle, material.settings.config, surroundings=beside))]
+        facts = facts_of(bundle, material.settings.config, surroundings=beside)
+        made = [each.record for each in demands_of(facts, migrations=True)]
     except RenderError:
         return {}
     return {(each["kind"], each["namespace"], each["name"]): each for each in made}

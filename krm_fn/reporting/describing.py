@@ -125,7 +125,8 @@ def _is_shown(entry: Entry, bundle: Bundle, material: Material) -> bool:
 def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
     """What the machines need, and why that is not known."""
     try:
-        found = list(demands_of(facts_of(bundle, material.settings.config, surroundings=material.surroundings)))
+        facts = facts_of(bundle, material.settings.config, surroundings=material.surroundings)
+        found = list(demands_of(facts, migrations=True))
     except (ConfigError, InputError) as error:  # pods of old releases were not measured
         return [], str(error)
     return [each for each in found if _is_shown(each.entry, bundle, material)], ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.paths import dotted
 from krm_fn.kubevirt.quantity import NANO, parse
 from krm_fn.reporting.pods import claims_of, pod_of
-from krm_fn.sizing.rows import in_bytes, in_cpus
+from krm_fn.sizing.rows import in_bytes, in_cpus, live_migration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +35,8 @@ class Machines:
         word = self._tables.words.number
         about = {key: word(getattr(machine, key)) for key in WORDS}
         about |= {"target": word(unit.target), "cluster": word(unit.cluster)}
+        status, why = live_migration(machine.record)
+        about |= {"migration": word(status), "obstacle": word(why)}
         found: Object = {
             **about,
             "copies": machine.record.get("replicas", 0),

@@ -259,10 +259,12 @@ class Configs:
             stated = _without_power(stated)
         of_configs = next((each.build_flags for each in reversed(sections) if each.build_flags is not None), ())
         laid = self._flags(Config(**stated))
+        # the first entry that fits a claim counts, so the nearest section comes first
+        storage = (each for section in reversed(sections) for each in (*section.claims, *section.profiles))
         return TargetSettings(
             config=laid,
             cluster=cluster.name if cluster else "",
-            external=tuple(dict.fromkeys(each for section in sections for each in section.external)),
+            external=tuple(dict.fromkeys((*(each for section in sections for each in section.external), *storage))),
             build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
             helm=next((each.helm for each in reversed(sections) if each.helm is not None), False),

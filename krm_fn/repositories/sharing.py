@@ -3,6 +3,8 @@
 A target takes an object of another target where it lacks one of that kind, namespace and name, and where its own text has that
 name. An object that several targets have counts where all of these are equal; otherwise the name is ambiguous.
 
+A target with DataVolumes also takes the storage classes that CDI uses where none is named.
+
 The KubeVirt and HyperConverged objects describe the cluster, so every target takes them. Of several that differ, the nearest
 one counts: the one whose folder has the longest part in common with that of the target.
 """
@@ -21,6 +23,7 @@ from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.migratability.claims import DEFAULT_CLASS
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
@@ -33,10 +36,13 @@ if TYPE_CHECKING:
 
     Key = tuple[str, str, str, str]  # kind, group, namespace, name
 
+# How claims are made of DataVolumes: cluster-wide kinds with their API groups.
+STORAGE = {"StorageClass": "storage.k8s.io", "StorageProfile": "cdi.kubevirt.io"}
 # The kinds that are offered, with their API groups.
 KINDS = {
     **{kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()},
     "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
+    **STORAGE,
 }
 # The kinds of objects that describe the cluster.
 PLATFORM = {"KubeVirt": "kubevirt.io", "HyperConverged": "hco.kubevirt.io"}
@@ -45,6 +51,7 @@ OFFERED = {**KINDS, **PLATFORM}
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 NOWHERE = ("", 0)
+SIZED = "storage"  # the key of a DataVolume whose claim a storage class decides
 # The labels of an object that say something of VMs that use it.
 LABELS = "instancetype.kubevirt.io/"
 DIGEST = 16  # bytes
@@ -119,7 +126,8 @@ def _digest(obj: Object) -> str:
     if kind_of(obj) in PLATFORM:
         described = [obj.get("spec"), obj.get("status"), annotations_of(obj)]
         return hashlib.blake2b(canonical(described).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()
-    bare = {key: value for key, value in obj.items() if key not in ("metadata", "status")}
+    left_out = ("metadata",) if kind_of(obj) in STORAGE else ("metadata", "status")
+    bare = {key: value for key, value in obj.items() if key not in left_out}
     labels = {key: value for key, value in labels_of(obj).items() if str(key).startswith(LABELS)}
     return hashlib.blake2b(canonical([bare, labels]).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()
 
@@ -169,6 +177,7 @@ class Offered:
         self.platform = tuple(key for key in self._offers if key[0] in PLATFORM)
         self.namespaces = frozenset(namespace for namespace, _ in self._keys)
         self.names = frozenset(name for _, name in self._keys)
+        self.default_classes = tuple(name for (kind, _, _, name), found in self._offers.items() if _is_default(kind, found))
 
     def named(self, namespace: str, name: str) -> Iterable[Key]:
         """The objects of a name, of all kinds."""
@@ -231,6 +240,8 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
     known = {*reach.known, *offered.platform}
     reached = _Reached(offered, namespaces=set(reach.namespaces))
     reached.add(reach.words)
+    if SIZED in reach.words:
+        reached.add(offered.default_classes)
     taken, ambiguous = _describing(reach, offered)
     while new := sorted(reached.keys() - known):
         known.update(new)
@@ -281,7 +292,7 @@ def reachable(words: Iterable[str], offered: Offered) -> set[Key]:
     """
     unnamed = {namespace for namespace in offered.namespaces if not WORD.fullmatch(namespace.encode())}
     reached = _Reached(offered, namespaces={effective_namespace({}), *unnamed})
-    reached.add(words)
+    reached.add((*words, *offered.default_classes))
     known: set[Key] = {*offered.platform}
     while new := reached.keys() - known:
         known |= new
@@ -334,4 +345,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _key(obj: Object) -> Key:
     kind = kind_of(obj)
-    return kind, group_of(obj), "" if is_cluster_kind(kind) else effective_namespace(obj), name_of(obj)
+    return kind, group_of(obj), "" if is_cluster_kind(kind) or kind in STORAGE else effective_namespace(obj), name_of(obj)
+
+
+def _is_default(kind: str, found: Sequence[Offer]) -> bool:
+    """True for a storage class that CDI takes where none is named."""
+    return kind == "StorageClass" and any(
+        annotations_of(each.obj).get(key) == "true" for each in found for key in DEFAULT_CLASS
+    )

@@ -45,7 +45,8 @@ class Sized(Value):
 class Row(Value):
     """The sums of a group: `labels` name it. `cpu`, `memory` (huge pages included) and `devices` are what the pods request.
 
-    `machines` counts all, `without_pod` those that get none; `notes` say why.
+    `machines` counts all, `without_pod` those that get none; `notes` say why. `migratable` counts those that can be
+    live-migrated, `not_migratable` those that can't; of the others that is not known.
     """
 
     labels: tuple[str, ...]
@@ -58,6 +59,8 @@ class Row(Value):
     storage: Quantity = ZERO
     devices: Amounts = {}  # noqa: RUF012  nobody writes into a Value
     without_pod: int = 0
+    migratable: int = 0
+    not_migratable: int = 0
     notes: tuple[str, ...] = ()
     cost: Fraction | int = 0
 
@@ -145,6 +148,7 @@ def added(row: Row, demand: Demand) -> Row:
     record, number, requests = demand.record, demand.copies, _requests(demand)
     guest = times(parse(record.get("memory")) or ZERO, number) if demand.pods else ZERO
     overhead = parse(get(record, ("pod", "memoryOverhead"))) or ZERO
+    status, _ = live_migration(record)
     devices = dict(row.devices)
     add_to(devices, {name: amount for name, amount in requests.items() if is_shown(name)})
     return Row(
@@ -158,6 +162,8 @@ def added(row: Row, demand: Demand) -> Row:
         storage=plus(row.storage, times(_storage(record), number)),
         devices=devices,
         without_pod=row.without_pod + (0 if demand.pods else number),
+        migratable=row.migratable + number * (status == "yes"),
+        not_migratable=row.not_migratable + number * (status == "no"),
         notes=(*row.notes, *reasons(record)),
     )
 
@@ -166,7 +172,8 @@ def together(one: Row, other: Row) -> Row:
     """The sums of two rows, under the labels of the first."""
     devices = dict(one.devices)
     add_to(devices, other.devices)
-    sums = {name: getattr(one, name) + getattr(other, name) for name in ("machines", "vcpus", "without_pod", "notes", "cost")}
+    counted = ("machines", "vcpus", "without_pod", "migratable", "not_migratable", "notes", "cost")
+    sums = {name: getattr(one, name) + getattr(other, name) for name in counted}
     amounts = ("guest", "cpu", "memory", "overhead", "storage")
     return one.but(devices=devices, **sums, **{name: plus(getattr(one, name), getattr(other, name)) for name in amounts})
 
@@ -205,6 +212,20 @@ def reasons(record: Object) -> list[str]:
     if "pod" in record:
         return [*map(str, refused)]
     return [record["podError"]] if "podError" in record else [*record.get("refused", ()), *record.get("unknown", ())]
+
+
+def live_migration(record: Object) -> tuple[str, str]:
+    """Whether the machine of a record can be live-migrated, `yes`, `no` or `unknown`, and what stops it or decides it.
+
+    The first is "" where no machine starts.
+    """
+    found = record.get("migratable")
+    if not found:
+        return "", ""
+    if "unknown" in found:
+        return "unknown", f"that depends on {', '.join(found['unknown'])}"
+    status = found["liveMigratable"]
+    return ("yes", "") if status["status"] == "True" else ("no", str(status["message"]))
 
 
 def node_needs(pod: Object | None) -> str:

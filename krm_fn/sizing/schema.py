@@ -163,7 +163,7 @@ def _quota() -> Object:
 
 
 def _group() -> Object:
-    counts = ("vms", "withoutPod", "vcpus")
+    counts = ("vms", "withoutPod", "migratable", "notMigratable", "vcpus")
     amounts = ("memory", "memoryOverhead", "storage")
     properties = {
         "name": TEXT,

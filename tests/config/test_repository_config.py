@@ -36,6 +36,8 @@ def test_every_key_is_read():
             kustomizeBuildFlags=["--enable-helm"],
             helm=True,
             external=[{"kind": "PersistentVolumeClaim", "name": "golden"}],
+            claims=[{"namespace": "vms", "name": "*-root", "accessModes": ["ReadWriteOnce"]}],
+            storageProfiles=[{"name": "ceph", "volumeMode": "Block", "accessModes": ["ReadWriteMany"], "default": True}],
             failOn="warning",
             clusters=[north],
         )
@@ -44,6 +46,10 @@ def test_every_key_is_read():
         stated={"fail_on": "warning"},
         exclude=("**/testdata/**",),
         external=(External(kind="PersistentVolumeClaim", name="golden"),),
+        claims=(External(kind="PersistentVolumeClaim", namespace="vms", name="*-root", access_modes=("ReadWriteOnce",)),),
+        profiles=(
+            External(kind="StorageProfile", name="ceph", volume_mode="Block", access_modes=("ReadWriteMany",), is_default=True),
+        ),
         build_flags=("--enable-helm",),
         helm=True,
         clusters=(
@@ -106,6 +112,18 @@ def test_the_function_config_has_none_of_these_keys(key):
             file(external=[{"kind": "VirtualMachineClusterPreference", "namespace": "a"}]),
             r"spec.external\[0\].namespace: a VirtualMachineClusterPreference has no namespace; remove this key",
         ),
+        (file(claims=[{"name": "a"}]), r"spec.claims\[0\].accessModes: found nothing; expected a list of ReadWriteOnce, .*"),
+        (file(claims=[{"accessModes": []}]), r"spec.claims\[0\].accessModes: found nothing; name at least one of .*"),
+        (file(claims=[{"accessModes": ["RWX"]}]), r"spec.claims\[0\].accessModes\[0\]: found 'RWX'; expected one of .*"),
+        (file(claims=[{"nam": "a"}]), r"spec.claims\[0\].nam: is no key of a claim; .*; did you mean name"),
+        (
+            file(storageProfiles=[{"accessModes": ["ReadWriteMany"]}]),
+            r"spec.storageProfiles\[0\].name: found nothing; each storage profile needs the name of its storage class",
+        ),
+        (
+            file(storageProfiles=[{"name": "a", "accessModes": ["ReadWriteMany"], "volumeMode": "block"}]),
+            r"spec.storageProfiles\[0\].volumeMode: found 'block'; expected one of Block, Filesystem; did you mean Block",
+        ),
         (file(clusters={}), "spec.clusters: found a map; expected a list of clusters, each with name and targets"),
         (file(clusters=[{"name": "a"}]), r"spec.clusters\[0\].targets: found nothing; each cluster needs name and targets"),
         (file(clusters=[{"targets": ["a"]}]), r"spec.clusters\[0\].name: found nothing; .*"),
@@ -156,9 +174,25 @@ EXTERNAL = st.one_of(
         max_size=2,
     ),
 )
+MODES = st.sampled_from([None, [], ["ReadWriteMany"], ["ReadWriteOnce", "RWX"], "ReadWriteMany"])
+STATED = st.one_of(
+    st.sampled_from([None, "", {}, "x", ["x"], [{}]]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "namespace": NAMES,
+            "name": NAMES,
+            "accessModes": MODES,
+            "volumeMode": st.sampled_from(["Block", "Filesystem", "block", "", None]),
+            "default": st.sampled_from([True, False, None, "", "true", 1]),
+        },
+    ).map(lambda one: [one]),
+)
 COMMON = {
     "exclude": GLOBS,
     "external": EXTERNAL,
+    "claims": STATED,
+    "storageProfiles": STATED,
     "kustomizeBuildFlags": FLAGS,
     "helm": st.sampled_from([True, False, None, "", "true", 1]),
     "rendered": st.sampled_from([True, False, None, "", "true", 1]),

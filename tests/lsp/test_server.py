@@ -131,7 +131,9 @@ async def hover(client: LanguageClient, folder: Path, at: lsp.Position) -> str:
 @pytest.mark.asyncio
 async def test_hovers_tell_sizes_names_and_types(client: LanguageClient, folder: Path) -> None:
     await opened(client, folder)
-    assert "2 vCPUs, 4 GiB" in await hover(client, folder, position(VM, "web"))
+    of_machine = await hover(client, folder, position(VM, "web"))
+    assert "2 vCPUs, 4 GiB" in of_machine
+    assert "Live migration: yes" in of_machine
     assert "in `size.yaml`" in await hover(client, folder, position(VM, "small"))
     assert "of the catalogue of KubeVirt" in await hover(client, folder, position(VM, "fedora"))
     assert "a string" in await hover(client, folder, position(VM, "runStrategy"))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 FIGURES = (
     "vms",
     "without_pod",
+    "migratable",
+    "not_migratable",
     "vcpus",
     "guest_bytes",
     "pod_cpus",
@@ -48,6 +50,8 @@ def _figures(row: Row) -> tuple[object, ...]:
     return (
         row.machines,
         row.without_pod,
+        row.migratable,
+        row.not_migratable,
         row.vcpus,
         *(number(amount) for amount in (row.guest, row.cpu, row.memory, row.overhead, row.storage)),
         devices(row),

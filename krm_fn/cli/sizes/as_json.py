@@ -39,6 +39,8 @@ def _group(row: Row, report: Report) -> Object:
         "name": row.labels[0] if len(heads) == 1 else "/".join(row.labels),
         "vms": row.machines,
         "withoutPod": row.without_pod,
+        "migratable": row.migratable,
+        "notMigratable": row.not_migratable,
         "vcpus": row.vcpus,
         "memory": str(row.guest),
         "requests": written({"cpu": row.cpu, "memory": row.memory}),

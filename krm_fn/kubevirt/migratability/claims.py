@@ -6,6 +6,7 @@ upstream: containerized-data-importer pkg/controller/datavolume/util.go, pkg/con
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.external import CLAIM, PROFILE
 from krm_fn.base.objects import annotations_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.external import External
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.releases import Release
@@ -30,10 +32,14 @@ DEFAULT_CLASS = ("storageclass.kubevirt.io/is-default-virt-class", "storageclass
 
 
 class Claims:
-    """The claims of a bundle. `resolved` finds what a VM refers to: a preference names the storage class of templates."""
+    """The claims of a bundle. `resolved` finds what a VM refers to: a preference names the storage class of templates.
 
-    def __init__(self, bundle: Bundle, release: Release, resolved: Resolved) -> None:
+    `external` may state the access modes of claims and of storage profiles that the bundle lacks.
+    """
+
+    def __init__(self, bundle: Bundle, release: Release, resolved: Resolved, external: Sequence[External] = ()) -> None:
         self._bundle, self._release, self._resolved = bundle, release, resolved
+        self._stated = [each for each in external if each.access_modes]
         self._templates: dict[tuple[str, str], Entry] | None = None
         self._default: str | None = None
         self._profiles: dict[str, Object] | None = None
@@ -45,9 +51,12 @@ class Claims:
 
     def modes(self, namespace: str, name: str) -> Sequence[str] | None:
         """The access modes of a claim, None where nothing says them. The claim comes first, then what would make it."""
-        entry = self._bundle.find("PersistentVolumeClaim", namespace, name)
+        entry = self._bundle.find(CLAIM, namespace, name)
         if entry:
             return _modes(as_map(entry.obj.get("spec")))
+        stated = next((each for each in self._stated if each.kind == CLAIM and each.covers(CLAIM, namespace, name)), None)
+        if stated:
+            return stated.access_modes
         entry = self._bundle.find("DataVolume", namespace, name)
         spec = as_map(entry.obj.get("spec")) if entry else self._template(namespace, name)
         return self._of_data_volume(spec) if spec else None
@@ -85,18 +94,25 @@ class Claims:
         """The access modes that the StorageProfile of the class has for the volume's mode."""
         name = storage.get("storageClassName")
         if self._profiles is None:
-            self._profiles = {name_of(entry.obj): entry.obj for entry in self._bundle.of_kind("StorageProfile")}
-        profile = self._profiles.get(text(name) if name is not None else self._default_class())
+            self._profiles = {name_of(entry.obj): entry.obj for entry in self._bundle.of_kind(PROFILE)}
+        called = text(name) if name is not None else self._default_class()
+        profile = self._profiles.get(called)
         parts = (get(profile, (part, "claimPropertySets")) for part in ("status", "spec"))
-        sets = next(filter(None, map(as_list, parts)), [])
+        sets = next(filter(None, map(as_list, parts)), []) if profile else self._stated_sets(called)
         mode = text(storage.get("volumeMode"))
         wanted = [each for each in map(as_map, sets) if mode in ("", OF_PROFILE) or each.get("volumeMode") == mode]
         return _modes(wanted[0]) if wanted else None
 
+    def _stated_sets(self, name: str) -> list[Object]:
+        """What is stated of the profile of a class, in the form in which a profile has it."""
+        of_class = [each for each in self._stated if name and each.covers(PROFILE, "", name)]
+        return [{"accessModes": [*each.access_modes], "volumeMode": each.volume_mode} for each in of_class]
+
     def _default_class(self) -> str:
-        """The name of the class that CDI takes where none is named; "" where no class of the bundle is a default."""
+        """The name of the class that CDI takes where none is named; "" where nothing says which class is a default."""
         if self._default is None:
-            self._default = next(filter(None, map(self._newest, DEFAULT_CLASS)), "")
+            stated = (each.name for each in self._stated if each.is_default)
+            self._default = next(filter(None, (*map(self._newest, DEFAULT_CLASS), *stated)), "")
         return self._default
 
     def _newest(self, annotation: str) -> str:

@@ -51,6 +51,7 @@ function facts(vm) {
     ["Machines", vm.copies > 0 && String(vm.copies)],
     ["vCPUs", vm.vcpus && vm.vcpus[1]],
     ["Guest memory", vm.memory && vm.memory[1]],
+    ["Live migration", vm.migration && [vm.migration, vm.obstacle && ": ", sentence(vm.obstacle)]],
     ["References", !vm.template && element("a", { href: address("graph", vm.node.id) }, "show in the graph")],
   ];
   const shown = rows.filter(([, value]) => value);

@@ -5,7 +5,7 @@ function pathOf(...words) {
   return words.filter(Boolean).map(encodeURIComponent).join("/");
 }
 
-const WORDS = ["kind", "namespace", "file", "release", "error", "instancetype", "preference", "target", "cluster", "template"];
+const WORDS = ["kind", "namespace", "file", "release", "error", "instancetype", "preference", "target", "cluster", "template", "migration", "obstacle"];
 const FIGURES = ["vcpus", "memory", "cpu", "request", "storage"];
 
 /** The data with VMs, findings and changes that know each other. */
