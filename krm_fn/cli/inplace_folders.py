@@ -102,7 +102,7 @@ def _read(unit: Unit, how: Options, bar: Progress) -> Sources | None:
 def _outcome(unit: Unit, found: Sources, offered: dict[str, sharing.Offered], how: Options) -> Outcome:
     others = offered.get(unit.settings.cluster)
     text = b"\n".join(source.data for source in found.sources)
-    taken = sharing.context(found.items, text, others, unit.called) if others else sharing.NOTHING
+    taken = sharing.taken_by(sharing.reach(found.items, text, unit.called), others) if others else sharing.NOTHING
     return rendered_unit(found, unit, taken, ignores=how.ignores)
 
 

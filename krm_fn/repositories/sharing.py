@@ -230,13 +230,8 @@ def reach(items: Sequence[Any], text: bytes, folder: str = os.curdir) -> Reach:
     return Reach(namespaces=namespaces, words=words(text), known=known, folder=folder)
 
 
-def context(items: Sequence[Any], text: bytes, offered: Offered, folder: str = os.curdir) -> Taken:
-    """What a target takes of all that the targets of its cluster offer, itself included: what it has, it takes from nobody."""
-    return taken_by(reach(items, text, folder), offered)
-
-
 def taken_by(reach: Reach, offered: Offered) -> Taken:
-    """What a target with this reach takes of all that the targets of its cluster offer."""
+    """What a target takes of all that its cluster offers, itself included: what it has, it takes from nobody."""
     known = {*reach.known, *offered.platform}
     reached = _Reached(offered, namespaces=set(reach.namespaces))
     reached.add(reach.words)

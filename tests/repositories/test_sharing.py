@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from krm_fn import yamlio
-from krm_fn.repositories.sharing import Offered, context, offers, reachable, words
+from krm_fn.repositories.sharing import Offered, offers, reach, reachable, taken_by, words
 
 
 def obj(kind, name, namespace="", group="instancetype.kubevirt.io/v1beta1", **rest):
@@ -35,7 +35,7 @@ def offered(**targets):
 
 
 def taken(items, found, text=None):
-    return context(items, yamlio.dump(items).encode() if text is None else text, found)
+    return taken_by(reach(items, yamlio.dump(items).encode() if text is None else text), found)
 
 
 def named(found):
@@ -148,7 +148,8 @@ def test_what_words_reach_is_enough_to_take_the_same():
     text = yamlio.dump(items).encode()
     keys = reachable(words(text), found)
     assert sorted(name for *_, name in keys) == ["fedora", "golden", "n", "own", "small", "twice"]
-    assert context(items, text, Offered(offer for key in keys for offer in found.of(key))) == context(items, text, found)
+    reached = reach(items, text)
+    assert taken_by(reached, Offered(offer for key in keys for offer in found.of(key))) == taken_by(reached, found)
 
 
 def test_words_are_what_may_be_a_name():
