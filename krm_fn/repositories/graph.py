@@ -214,8 +214,7 @@ class Graph:
         if not self._roots or path in self._known:
             return False
         if path not in self._out:
-            may = path.startswith(("..", "/")) or os.path.lexists(path)
-            self._out[path] = may and not is_within(path, self._roots)
+            self._out[path] = not is_within(path, self._roots)
         return self._out[path]
 
 

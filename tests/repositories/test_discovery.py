@@ -106,8 +106,16 @@ def test_what_leads_out_of_the_repository_is_not_read(here, monkeypatch):
     monkeypatch.chdir(here / "repo")
     found = discover(["."])
     assert [(target.name, target.problem.reason) for target in found.targets] == [("a", "outside"), ("b", "outside")]
-    assert [target.kustomizations for target in found.targets] == [("a",), ("b",)]
-    assert [target.problem for target in discover(["."], follow=True).targets] == [None, None]
+
+
+def test_a_path_through_a_link_to_a_file_outside_leads_outside(here, monkeypatch):
+    chart = "{apiVersion: builtin, kind: HelmChartInflationGenerator, metadata: {name: c}, name: x, chartHome: link.yaml}"
+    tree(here, {"secret.yaml": "a: b\n", "repo/a/kustomization.yaml": f"generators: ['{chart}']\n"})
+    (here / "repo/.git").mkdir()
+    (here / "repo/a/link.yaml").symlink_to(here / "secret.yaml")
+    monkeypatch.chdir(here / "repo")
+    (target,) = discover(["."]).targets
+    assert (target.problem.reason, target.problem.detail) == ("outside", "a/link.yaml/x")
 
 
 def test_a_link_leads_to_the_same_kustomization(here):
