@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from krm_fn.base.external import External
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
 
@@ -92,6 +93,7 @@ class Bundle:
     `units` has, for each item, what applies it to a cluster, such as the kustomizations that build it. An item without units
     may be applied together with any other item; if `units` is empty, that holds for all items. Only the first `own` items
     belong to the bundle itself, or all items if `own` is negative. The others can be found, but no finding is about them.
+    `external` are objects that are in the cluster and that no item has.
     """
 
     def __init__(
@@ -100,11 +102,13 @@ class Bundle:
         places: Sequence[tuple[str, int]] = (),
         units: Sequence[frozenset[str]] = (),
         own: int = -1,
+        *,
         affixes: tuple[tuple[str, str], ...] = (),
+        external: Sequence[External] = (),
     ) -> None:
         self.own = own if own >= 0 else len(items)
         self._items, self._places, self._units = items, places, units
-        self.affixes = affixes
+        self.affixes, self.external = affixes, external
         self._place: dict[int, tuple[str, int]] = {}
         self.entries: Sequence[Entry] = tuple(entries(items))
         self.nulls = tuple(number for number, item in enumerate(items) if item is None)

@@ -61,7 +61,8 @@ def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumpti
     found: dict[str, list[Object]] = {"vms": [], "renames": [], "quotas": [], "policies": []}
     total = others = 0
     for target, base, head in targets:
-        sizes = Sizes(base.analysis, head.analysis, new=assumptions.new)
+        unknown = frozenset((*base.assumed, *head.assumed))
+        sizes = Sizes(base.analysis, head.analysis, new=assumptions.new, unknown=unknown)
         sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes, repeats=Repeats())
         for key, told_of in sides.told().items():
             found[key] += [{"target": target, **each} if target else each for each in told_of]
@@ -93,7 +94,7 @@ class Sides(Value):
         said = policies.triggered(self.base.analysis, self.head.analysis, new=self.assumptions.new)
         judged = (said.of_vms.get(_key_of(record), policies.NONE).added_to(record) for record in self.records())
         records, quotas = self.sizes.completed([record for record in judged if is_worth_telling(record)])
-        renamed = renames(self.base.analysis.bundle, self.head.analysis.bundle)
+        renamed = renames(self.base.bundle, self.head.bundle)
         return {
             "vms": with_renames(records, renamed),
             "renames": told(renamed, self.base, self.head),
@@ -114,7 +115,18 @@ class Sides(Value):
                     yield {**_record(key, "added"), "effect": ["added"]}  # no cluster has the old one
             else:
                 pair = self._pair(old, new)
-                yield {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
+                record = {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
+                yield self._with_unknown(record, key, pair)
+
+    def _with_unknown(self, record: Object, key: Key, pair: Pair) -> Object:
+        """The record without sizes, if the object refers to what only the cluster has; that is named."""
+        refs = {*self.base.assumed.get(key, ()), *self.head.assumed.get(key, ())}
+        if not refs:
+            return record
+        known = {name: value for name, value in record.items() if name not in ("guest", "pod")}
+        if not (pair.is_edited or is_worth_telling(known)):
+            return known
+        return {**known, "unknown": {**record.get("unknown", {}), "objects": sorted(map(str, refs))}}
 
     def _keys_of(self, pair: Pair) -> Object:
         kind = pair.owner.kind

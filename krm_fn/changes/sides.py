@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace, entries
+from krm_fn.base.external import is_external
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, put_in, with_integers
 from krm_fn.base.value import Value
@@ -12,17 +13,18 @@ from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.migratability.claims import Claims
 from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.kubevirt.updates.machine import World
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.external import External
-    from krm_fn.base.objects import Object
+    from krm_fn.base.objects import Object, Ref
     from krm_fn.changes.owners import Key
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.settings import Config
@@ -31,12 +33,18 @@ METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
 
 
 class Side(Value):
-    """One side of the change: its objects and settings, and what holds a VM or an instance, by its key."""
+    """One side of the change: its objects and settings, and what holds a VM or an instance, by its key.
+
+    `assumed` are the instancetypes and preferences that a holder refers to and that only the cluster has. `analysis` has
+    stand-ins for them, `bundle` has not.
+    """
 
     analysis: Analysis
+    bundle: Bundle
     holders: dict[Key, Entry]
     worlds: dict[tuple[str, str], World]
     claims: Claims
+    assumed: dict[Key, tuple[Ref, ...]]
 
     def rendered(self, entry: Entry) -> Object:
         """An object as `render` writes it; one that can't be rendered stays as it is."""
@@ -76,8 +84,40 @@ def side_of(resource_list: Object) -> Side:
 
 
 def side(items: list[Any], settings: Config, external: Sequence[External] = ()) -> Side:
-    """The side of these items under a config. `external` may state what is known of claims that the items lack."""
-    bundle = Bundle(_last_of_each([entry.obj for entry in entries(items)]))
+    """The side of these items under a config. `external` are objects that are in the cluster and that the items lack."""
+    objects = _last_of_each([entry.obj for entry in entries(items)])
+    found = _side(Bundle(objects, external=external), settings)
+    assumed = dict(_external(found)) if external else {}
+    if not assumed:
+        return found
+    stand_ins = {str(ref): _stand_in(ref) for refs in assumed.values() for ref in refs}
+    whole = _side(Bundle([*objects, *stand_ins.values()], external=external), settings)
+    return whole.but(bundle=found.bundle, assumed=assumed)
+
+
+def _external(found: Side) -> Iterator[tuple[Key, tuple[Ref, ...]]]:
+    """What holders refer to and only the cluster has."""
+    resolver = found.analysis.resolver()
+    for key, entry in found.holders.items():
+        resolved = found.analysis.resolved(entry, resolver)
+        wanted = [error.wanted for error in resolved[2].errors if error.wanted] if resolved else []
+        refs = [ref for ref in wanted if ref.kind.endswith(("Instancetype", "Preference"))]
+        known = tuple(ref for ref in refs if is_external(found.bundle.external, ref.kind, ref.namespace, ref.name))
+        if known:
+            yield key, known
+
+
+def _stand_in(ref: Ref) -> Object:
+    """An object of which nothing is known but its name: what depends on it is the same on both sides.
+
+    An instancetype has a size, whatever it is, without which no instance starts.
+    """
+    spec = {"cpu": {"guest": 1}, "memory": {"guest": "1Gi"}} if ref.kind.endswith("Instancetype") else {}
+    meta = {"name": ref.name, **({"namespace": ref.namespace} if ref.namespace else {})}
+    return {"apiVersion": API_VERSIONS[ref.kind], "kind": ref.kind, "metadata": meta, "spec": spec}
+
+
+def _side(bundle: Bundle, settings: Config) -> Side:
     holders: dict[Key, Entry] = {}
     for group, kind in SERVED:
         for entry in bundle.ordered(bundle.of_kind(kind, group)):
@@ -89,8 +129,8 @@ def side(items: list[Any], settings: Config, external: Sequence[External] = ()) 
         found = analysis.resolved(entry, resolver)
         return found[2] if found else None
 
-    claims = Claims(bundle, analysis.release, resolved, external)
-    return Side(analysis=analysis, holders=holders, worlds={}, claims=claims)
+    claims = Claims(bundle, analysis.release, resolved)
+    return Side(analysis=analysis, bundle=bundle, holders=holders, worlds={}, claims=claims, assumed={})
 
 
 def _last_of_each(objects: list[Object]) -> list[Object]:

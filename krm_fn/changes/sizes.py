@@ -38,13 +38,13 @@ SHOWN = ("requests", "limits", "qosClass", "memoryOverhead")
 
 
 class Sizes:
-    """The sizes on both sides of a change; `new`: nothing exists yet.
+    """The sizes on both sides of a change; `new`: nothing exists yet. Those of the `unknown` holders are not counted.
 
     `of` takes note of each VM that goes through an update. Nothing is said where the pods of one side's release are not known.
     """
 
-    def __init__(self, base: Analysis, head: Analysis, *, new: bool) -> None:
-        self._base, self._head = base, head
+    def __init__(self, base: Analysis, head: Analysis, *, new: bool, unknown: frozenset[Key] = frozenset()) -> None:
+        self._base, self._head, self._unknown = base, head, unknown
         self._known = all(is_measured("pods", side.release) for side in (base, head))
         self._limited = limited_namespaces(base.bundle, head.bundle)
         self._ranges = limit_ranges.by_namespace(head.bundle)
@@ -77,7 +77,8 @@ class Sizes:
     def _take(self, subject: Subject, world: World) -> None:
         key = key_of(subject.entry.obj)
         self._subjects[key] = subject
-        self._updated[key] = demand(subject, world.bundle, self._ranges.get(key[0], ()))
+        if key not in self._unknown:
+            self._updated[key] = demand(subject, world.bundle, self._ranges.get(key[0], ()))
 
     def scale(self, pool: Object, replicas: int) -> None:
         """Take note of the number of VMs that a pool has in the end, whose VMs stay as they are."""
@@ -94,7 +95,7 @@ class Sizes:
         """The records with the pods of what is new or gone, and the quotas whose use changes."""
         if not self._known:
             return list(records), []
-        removed, added = (_keys(records, change) for change in ("removed", "added"))
+        removed, added = (_keys(records, change) - self._unknown for change in ("removed", "added"))
         before = _demands(self._base, lambda entry: self._is_limited(entry) or key_of(entry.obj) in removed)
         after = _demands(self._head, lambda entry: key_of(entry.obj) in added or self._is_made_anew(entry))
         found = _with_pods(_with_pods(records, "removed", "before", before), "added", "after", after)
@@ -106,7 +107,7 @@ class Sizes:
         return found, changed_uses(*((side.bundle, self._counted(demands)) for side, demands in sides))
 
     def _is_limited(self, entry: Entry) -> bool:
-        return effective_namespace(entry.obj) in self._limited
+        return effective_namespace(entry.obj) in self._limited and key_of(entry.obj) not in self._unknown
 
     def _is_made_anew(self, entry: Entry) -> bool:
         kind = kind_of(entry.obj)

@@ -158,6 +158,8 @@ def _unmoved(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
 def _unknown(record: Object) -> Iterator[str]:
     """What depends on settings of the cluster that nothing states."""
     unknown = record.get("unknown", {})
+    if names := unknown.get("objects"):
+        yield f"  not known here: {listed(names, 'and')}, which only the cluster has"
     if gates := unknown.get("featureGates"):
         named = f"feature gate{'s' * (len(gates) > 1)} {listed(gates, 'and')}"
         yield f"  depends on the {named}, which {'are' if len(gates) > 1 else 'is'} not known here; {STATE_IT}"

@@ -118,7 +118,7 @@ def claims_of_bundle(facts: BundleFacts) -> Claims:
         vm = vms.get((entry.item, entry.path))
         return vm.resolution if vm else None
 
-    return Claims(facts.bundle, facts.release, resolved, facts.surroundings.external)
+    return Claims(facts.bundle, facts.release, resolved)
 
 
 def _migratable(subject: Subject, assessment: Assessment, holder: Holder, claims: Claims) -> Object:

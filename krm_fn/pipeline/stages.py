@@ -149,11 +149,12 @@ def render(
 
 
 def _bundle(items: Sequence[Any], places: Sequence[tuple[str, int]], judging: Judging) -> Bundle:
-    if not (judging.surroundings.context or judging.surroundings.affixes):
+    beside = judging.surroundings
+    if not (beside.context or beside.affixes or beside.external):
         return Bundle(items, places, units=judging.units)
     from krm_fn.pipeline import surroundings  # only repositories have them
 
-    return surroundings.bundle_of(items, places, judging.units, judging.surroundings)
+    return surroundings.bundle_of(items, places, judging.units, beside)
 
 
 def _patched(facts: BundleFacts) -> BundleFacts:

@@ -32,7 +32,7 @@ def bundle_of(
 ) -> Bundle:
     """The bundle of the items, followed by the objects of other targets."""
     if not beside.context:
-        return Bundle(items, places, units=units, affixes=beside.affixes)
+        return Bundle(items, places, units=units, affixes=beside.affixes, external=beside.external)
     more = len(beside.context)
     of_context = (*beside.places, *[NOWHERE] * more)[:more]
     return Bundle(
@@ -41,6 +41,7 @@ def bundle_of(
         units=[*units, *[frozenset[str]()] * more] if units else (),
         own=len(items),
         affixes=beside.affixes,
+        external=beside.external,
     )
 
 

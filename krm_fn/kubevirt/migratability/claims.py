@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.external import External
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.releases import Release
@@ -34,12 +33,12 @@ DEFAULT_CLASS = ("storageclass.kubevirt.io/is-default-virt-class", "storageclass
 class Claims:
     """The claims of a bundle. `resolved` finds what a VM refers to: a preference names the storage class of templates.
 
-    `external` may state the access modes of claims and of storage profiles that the bundle lacks.
+    External objects may state the access modes of claims and of storage profiles that the bundle lacks.
     """
 
-    def __init__(self, bundle: Bundle, release: Release, resolved: Resolved, external: Sequence[External] = ()) -> None:
+    def __init__(self, bundle: Bundle, release: Release, resolved: Resolved) -> None:
         self._bundle, self._release, self._resolved = bundle, release, resolved
-        self._stated = [each for each in external if each.access_modes]
+        self._stated = [each for each in bundle.external if each.access_modes]
         self._templates: dict[tuple[str, str], Entry] | None = None
         self._default: str | None = None
         self._profiles: dict[str, Object] | None = None

@@ -5,6 +5,7 @@ upstream: pkg/virt-controller/services/renderresources.go, template.go:newResour
 
 from __future__ import annotations
 
+from krm_fn.base.external import is_external
 from krm_fn.base.objects import annotations_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
 
 PREFIX = "devices.kubevirt.io/"
+NETWORK = "NetworkAttachmentDefinition"
 RESOURCE_NAME = "k8s.v1.cni.cncf.io/resourceName"
 HYPERVISOR_GATE, HYPERV_DIRECT = "ConfigurableHypervisor", "hyperv-direct"
 INJECTION_GATE = "ExternalNetResourceInjection"
@@ -71,10 +73,10 @@ def network_resources(launch: Launch) -> Iterator[str]:
             continue
         namespace, slash, name = text(get(network, ("multus", "networkName"))).partition("/")
         namespace, name = (namespace, name) if slash else (launch.around.namespace, namespace)
-        found = launch.around.bundle.find("NetworkAttachmentDefinition", namespace, name)
-        if found is None:
+        found = launch.around.bundle.find(NETWORK, namespace, name)
+        if found is None and not is_external(launch.around.bundle.external, NETWORK, namespace, name):
             raise PodError(f"failed to locate network attachment definition {namespace}/{name}")
-        resource = text(annotations_of(found.obj).get(RESOURCE_NAME))
+        resource = text(annotations_of(found.obj).get(RESOURCE_NAME)) if found else ""
         if resource:
             yield resource
 
