@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.cli.rules import documentation
+from krm_fn.cli.rules import documentation, severity
 from krm_fn.rules.registry import ALWAYS, CASE, all_rules
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def releases(rule: Rule) -> str:
 
 def page(rule: Rule) -> str:
     """The rule's page."""
-    facts = [f"Severity: **{rule.severity}**", f"KubeVirt releases: {releases(rule)}"]
+    facts = [f"Severity: **{severity(rule)}**", f"KubeVirt releases: {releases(rule)}"]
     facts += [f"Upstream: `{rule.upstream}`"] if rule.upstream else []
     facts += [f"[`check --fix`](../check.md#fixing): {FIXES[rule.certain]}"] if rule.certain else []
     head = "\n".join(f"- {fact}" for fact in facts)
@@ -73,7 +73,7 @@ def page(rule: Rule) -> str:
 
 def index(rules: list[Rule]) -> str:
     """The table of all rules."""
-    rows = [f"| [{rule.id}]({rule.id}.md) | {rule.severity} | {releases(rule)} | {title(rule)} |" for rule in rules]
+    rows = [f"| [{rule.id}]({rule.id}.md) | {severity(rule)} | {releases(rule)} | {title(rule)} |" for rule in rules]
     head = ["| rule | severity | releases | finds |", "|---|---|---|---|"]
     return MADE.replace("the rule's docstring", "the rules' docstrings") + "# Rules\n\n" + "\n".join(head + rows) + "\n"
 

@@ -32,11 +32,11 @@ def rules(rule: str | None, rule_packages: str | None) -> None:
     if rule is None:
         width = max(map(len, known), default=0)
         for each in known.values():
-            click.echo(f"{each.id:<{width}}  {each.severity:<7}  {documentation(each).partition(chr(10))[0].rstrip('.')}")
+            click.echo(f"{each.id:<{width}}  {severity(each):<16}  {documentation(each).partition(chr(10))[0].rstrip('.')}")
     elif rule not in known:
         raise UsageError(f"unknown rule {rule!r}{hint(rule, tuple(known))}; `kubevirt-render rules` lists all rules")
     else:
-        click.echo(f"{rule} ({known[rule].severity}{_releases(known[rule])})\n\n{documentation(known[rule])}")
+        click.echo(f"{rule} ({severity(known[rule])}{_releases(known[rule])})\n\n{documentation(known[rule])}")
 
 
 def _own(families: str | None) -> dict[str, Rule]:
@@ -45,6 +45,11 @@ def _own(families: str | None) -> dict[str, Rule]:
 
     names = CHECKS["names"](NAMES["rulePackages"], families or "", "--rule-packages") if families else ()
     return {rule.id: rule for name in names for rule in rules_of(name)}
+
+
+def severity(rule: Rule) -> str:
+    """The severity of its findings; with the highest that they have, if that is another one."""
+    return rule.severity if rule.worst == rule.severity else f"{rule.severity} or {rule.worst}"
 
 
 def documentation(rule: Rule) -> str:
