@@ -6,11 +6,13 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from krm_fn.base.bundle import entries
 from krm_fn.base.value import Value
-from krm_fn.cli import build_flags
+from krm_fn.cli import build_flags, options
 from krm_fn.cli.combined import combined_findings, exit_code
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
+from krm_fn.kubevirt.holders import holder_of
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.material import material_of
@@ -89,6 +91,8 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     report(combined_findings(left_out), sys.stderr)
     if request.flags["verbose"]:
         note_all(workspace, units, left_out)
+    else:
+        options.note_hidden([] if any(each.vms for each in left_out) else left_out)
     code = exit_code(left_out)
     read = [each for each in found if each.found.items]
     if not (read or code):
@@ -111,4 +115,7 @@ def _unread(read: Read) -> UnitResult:
         about = judge_problem(unit, parsed.problem)
         found, notes = [*about.findings, *found], (*about.notes, *notes)
     result = of_no_object(found, unit.settings)
-    return result.but(name=unit.name, notes=notes, built=parsed.problem is None, objects=len(parsed.found.items))
+    items = parsed.found.items
+    vms = sum(holder_of(entry.obj) is not None for entry in entries(items))
+    known = {"objects": len(items), "vms": vms, "hidden": parsed.hidden}
+    return result.but(name=unit.name, notes=notes, built=parsed.problem is None, **known)

@@ -60,9 +60,8 @@ def _amount(name: str, amounts: Object) -> str:
 def quota_lines(answer: Object) -> Iterator[str]:
     """One line for each resource of a quota whose use or bound changes."""
     for quota in answer["quotas"]:
-        where = f" in {quota['target']}" if "target" in quota else ""
         for row in quota["resources"]:
-            yield f"quota {about(quota)}{where}: {_use(row)}"
+            yield f"quota {about(quota)}: {_use(row)}"
 
 
 def _use(row: Object) -> str:

@@ -174,6 +174,7 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
         items=[item for each in found for item in each.items],
         findings=tuple(finding for each in found for finding in each.findings),
         notes=tuple(note for each in found for note in each.notes),
+        hidden=tuple(note for each in found for note in each.hidden),
         is_whole=all(each.is_whole for each in found),
         counts=any(each.counts for each in found),
     )
@@ -216,6 +217,8 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
         report([finding for found in unread.values() for each in found for finding in each.findings], sys.stderr)
         raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
     done = compared(sides, assumptions)
+    if not done.answer["summary"]["total"]:
+        options.note_hidden(head.objects.values())
     findings = tuple(dict.fromkeys(chain.from_iterable(about.values())))
     return done.but(answer=_with_uncompared(done.answer, about), findings=findings)
 

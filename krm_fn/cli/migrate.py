@@ -103,7 +103,7 @@ def _asked(paths: tuple[str, ...], flags: Mapping[str, Any]) -> Asked:
         paths=paths,
         config_file=flags["config_file"],
         isolated=flags["isolated"],
-        laid=partial(options.with_flags, flags=flags),
+        laid=options.laying(flags),
         exclude=tuple(flags["exclude"]),
         follow=flags["follow_links"],
     )

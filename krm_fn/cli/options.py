@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.config.keys import Key
+    from krm_fn.repositories.bundles import UnitObjects
+    from krm_fn.repositories.judging import UnitResult
     from krm_fn.sources.reading import Repair, Watch
     from krm_fn.sources.source import Sources
 
@@ -245,6 +248,18 @@ def config_file_of(found: Sources, config_file: str | None, flags: Mapping[str, 
 def barred(given: Config) -> Config:
     """The config of a file that may be a stranger's: it loads no code."""
     return given.but(rule_packages=(), barred_packages=given.rule_packages) if given.rule_packages else given
+
+
+def note_hidden(units: Iterable[UnitResult | UnitObjects]) -> None:
+    """Say which objects of units hold what looks like a VM, for where there is no VM."""
+    for text in dict.fromkeys(text for each in units for text in each.hidden):
+        note(text)
+
+
+def laying(flags: Mapping[str, Any]) -> Callable[[Config], Config]:
+    """What lays the flags over a config. What is wrong with them is said before anything is read. Raises: ConfigError."""
+    with_flags(Config(), flags)
+    return partial(with_flags, flags=flags)
 
 
 def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:

@@ -60,7 +60,7 @@ class Request(Value):
 
     @property
     def asked(self) -> Asked:
-        """What is to be read, and how. Raises: UsageError for a flag in place of a folder."""
+        """What is to be read, and how. Raises: UsageError for a flag in place of a folder, ConfigError for a wrong flag."""
         flags = self.flags
         asked = Asked(
             paths=self.paths,
@@ -68,7 +68,7 @@ class Request(Value):
             root=self.root,
             config_file=self.config_file,
             isolated=flags["isolated"],
-            laid=partial(options.with_flags, flags=flags),
+            laid=options.laying(flags),
             checking=self.checking,
             exclude=tuple(flags["exclude"]),
             build_flags=tuple(flags["build_flags"]),
@@ -205,7 +205,7 @@ def note_all(workspace: Workspace, units: Iterable[Unit], done: Iterable[UnitRes
     several = not workspace.is_one_bundle
     for each in done:
         name = file_name(each.name) if each.name else ""
-        for text in (*each.notes, *[f"{ref} is external: it is not in git" for ref in each.external]):
+        for text in (*each.notes, *each.hidden, *[f"{ref} is external: it is not in git" for ref in each.external]):
             options.note(f"{name}: {text}" if name else text)
         if each.objects:
             called = f"{name or 'other files'}: " if several else ""

@@ -7,6 +7,7 @@ from krm_fn.kubevirt.releases import is_measured
 from krm_fn.pipeline.capacity import demands_of
 from krm_fn.rules.facts.quotas import QuotaFacts
 from krm_fn.sizing import quotas
+from krm_fn.sizing.texts import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _facts_of(use: QuotaUse) -> QuotaFacts:
     hard = use.quota.hard
     return QuotaFacts(
         entry=use.quota.entry,
-        exceeded=tuple((name, str(use.used[name]), str(hard[name])) for name in sorted(use.exceeded)),
+        exceeded=tuple((name, *compared(name, str(use.used[name]), str(hard[name]))) for name in sorted(use.exceeded)),
         stopped=tuple((each.demand.entry, each.why) for each in use.stopped),
         migrations=tuple(demand.entry for demand in use.migrations),
         aware=use.quota.is_aware,

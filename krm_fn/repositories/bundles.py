@@ -27,13 +27,14 @@ class UnitObjects(Value):
     """The objects of one unit as they leave for the cluster, and what it lacks and other units of its cluster offer.
 
     `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why. `counts`: objects of
-    KubeVirt are in it, or may be.
+    KubeVirt are in it, or may be. `hidden` are notes about machines inside other objects.
     """
 
     items: Sequence[Any] = ()
     taken: Sequence[Object] = ()
     findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     is_whole: bool = True
     counts: bool = False
 
@@ -58,6 +59,7 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         taken=tuple(offer.obj for offer in taken.offers),
         findings=tuple(unread),
         notes=(*parsed.notes, *taken.notes),
+        hidden=parsed.hidden,
         is_whole=is_whole,
         counts=not is_whole or written.has_kubevirt(parsed.found),
     )

@@ -14,7 +14,7 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import charts, embedded, fixes, problems, wants
+from krm_fn.repositories import charts, fixes, problems, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.leaving import leaving
@@ -65,10 +65,10 @@ class UnitResult(Value):
     `findings` are those that count, `suppressed` those that an annotation silences, `off` the numbers of those of rules that
     the config turns off. `objects` is the number of objects, `subjects` are these where they are wanted. `lines` are the lines
     of files that findings name, as far as they may be shown. `wants` are names of objects that this one lacks. `external` are
-    objects outside of git that it uses, `notes` what was left alone. `severity` is that of the config, `items` is the number of
-    items, `vms` that of VMs among them. `built` is False where a target can't be built. `fixing` is what can be fixed, where
-    that is wanted, and `described` what else was wanted. `cluster` is the config's. `idle` is the number of kustomizations
-    without objects of KubeVirt, where there is nothing else.
+    objects outside of git that it uses, `notes` what was left alone, `hidden` notes about machines inside other objects.
+    `severity` is that of the config, `items` is the number of items, `vms` that of VMs among them. `built` is False where a
+    target can't be built. `fixing` is what can be fixed, where that is wanted, and `described` what else was wanted. `cluster`
+    is the config's. `idle` is the number of kustomizations without objects of KubeVirt, where there is nothing else.
     """
 
     release: Release
@@ -82,6 +82,7 @@ class UnitResult(Value):
     lines: dict[tuple[str, int], str] = {}  # noqa: RUF012
     external: tuple[Ref, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
     severity: dict[str, str] = {}  # noqa: RUF012
     items: int = 0
     objects: int = 0
@@ -208,7 +209,7 @@ def judge_sources(
     places = Places(found, lost, config.policies)
     result = _with_findings(parsed, in_templates.added_to(outcome), config, places)
     result = _with_entries(result, [*bundle.entries(found.items), *in_templates.entries], outcome)
-    result = result.but(notes=(*in_templates.notes, *embedded.notes(found)))
+    result = result.but(notes=in_templates.notes, hidden=parsed.hidden)
     if options.listed:
         result = result.but(subjects=tuple(_subjects(found, in_templates.entries)))
     homes = Homes(target, found, places) if target else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
-from krm_fn.repositories import building, charts, sharing, wants, written
+from krm_fn.repositories import building, charts, embedded, sharing, wants, written
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
@@ -119,6 +119,11 @@ class Parsed(Value):
     def deployed(self) -> Sources:
         """The objects without machines that nothing applies."""
         return unbuilt.deployed(self.found, self.unlisted)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """How many machines stand inside objects of other kinds, a note for each kind."""
+        return tuple(embedded.notes(self.found))
 
     @property
     def text(self) -> bytes:

@@ -60,11 +60,11 @@ class Origins:
             return self._generated(obj, file or self._target.file)
         way = self._way(file, obj)
         entry = self._entry(file, obj, way)
-        value = get(obj, path, UNSET)
-        if value is not UNSET:
+        there = _set_part(obj, path)
+        if there == path or (entry and get(entry.obj, there, UNSET) is UNSET):  # what lacks a key may come from a patch
             names = self._names(obj, entry, way)
             for layer in way:
-                if found := writer(*layer, self.patches(layer), Wanted(obj, names, path, value)):
+                if found := writer(*layer, self.patches(layer), Wanted(obj, names, there, get(obj, there))):
                     return found
         return Origin(file, entry.item, (*entry.path, *path)) if entry else Origin(file)
 
@@ -176,6 +176,13 @@ class Origins:
     def _names(self, obj: Object, entry: Entry | None, way: list[Layer]) -> frozenset[str]:
         """The names that an object has on its way."""
         return self.names(entry.obj, way) | {name_of(obj)} if entry else frozenset((name_of(obj),))
+
+
+def _set_part(obj: Object, path: Path) -> Path:
+    """As much of a path as leads to something in the object."""
+    while path and get(obj, path, UNSET) is UNSET:
+        path = path[:-1]
+    return path
 
 
 def _named(name: str, way: list[Layer]) -> str:

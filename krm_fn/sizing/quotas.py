@@ -15,6 +15,7 @@ from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
 from krm_fn.sizing import calculators, scopes, storage, usage
 from krm_fn.sizing.demands import in_order
+from krm_fn.sizing.texts import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,9 +283,9 @@ def _stopped(quota: Quota, needs: Iterable[tuple[Demand, Need]]) -> Iterator[Sto
         unstated = [why for name, why in need.unstated if name in hard]
         if over or unstated:
             in_all = "more than the quota has in all"
-            over = [
-                f"it needs {amounts[name]} of {name}, {in_all} ({hard[name]})" for name in sorted(over, key=order.__getitem__)
-            ]
+            over.sort(key=order.__getitem__)
+            pairs = [(name, *compared(name, str(amounts[name]), str(hard[name]))) for name in over]
+            over = [f"it needs {need} of {name}, {in_all} ({has})" for name, need, has in pairs]
             yield Stopped(demand=demand, why=(*over, *unstated))
 
 

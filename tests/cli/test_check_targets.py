@@ -93,6 +93,19 @@ def test_a_finding_leads_to_the_patch_that_wrote_the_value(here):
     assert found(here) == [("unresolved-instancetype", "overlays/south/size.yaml", 7, 11, ["overlays/south"])]
 
 
+def test_what_is_missing_in_a_part_that_a_patch_wrote_leads_to_the_patch(here):
+    claim = "volumes: [{name: root, persistentVolumeClaim: {readOnly: true}}]"
+    text = SIZE_PATCH.format("u1.large") + f"  template: {{spec: {{{claim}}}}}\n"
+    tree(here, {"overlays/south/size.yaml": text})
+    assert ("missing-field", "overlays/south/size.yaml", 8, 67, ["overlays/south"]) in found(here)
+
+
+def test_a_comment_names_targets_without_a_bracket_in_code(here):
+    tree(here, {"base/vm.yaml": VM.replace("Always", "Sometimes")})
+    out = check(".", "-o", "markdown", cwd=here)[1]
+    assert "(targets overlays/north and overlays/south; refused-run-strategy)" in out
+
+
 def test_a_finding_in_the_base_is_reported_once_with_its_targets(here):
     tree(here, {"base/vm.yaml": VM.replace("Always", "Sometimes")})
     assert found(here) == [("refused-run-strategy", "base/vm.yaml", 6, 16, ["overlays/north", "overlays/south"])]

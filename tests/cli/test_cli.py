@@ -426,6 +426,7 @@ def test_a_flag_beats_the_config_file(folder):
     ("arguments", "message"),
     [
         (["--kubevirt-version", "0.2"], "--kubevirt-version: unknown KubeVirt release 0.2; expected one of 1.0, 1.1"),
+        (["--kubevirt-version", "0.2", "absent.yaml"], "--kubevirt-version: unknown KubeVirt release 0.2; expected one of"),
         (["--severity", "null-itm=off"], "--severity null-itm: unknown rule 'null-itm'; did you mean null-item; "),
         (["--severity", "null-item"], "--severity: found 'null-item'; expected RULE=LEVEL such as some-rule=off"),
         (["--severity", "null-item=of"], "--severity null-item: found 'of'; expected one of error, warning, info, off"),

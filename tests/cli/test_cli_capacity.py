@@ -257,6 +257,25 @@ def repository(tmp_path, kustomize, monkeypatch):
     return tmp_path
 
 
+QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"requests.memory": "1Gi"}}}
+
+
+def test_clusters_are_told_apart(repository, capfd) -> None:
+    clusters = [{"name": name, "targets": [name]} for name in ("a", "b")]
+    config = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": {"clusters": clusters}}
+    (repository / ".kubevirt-render.yaml").write_text(yaml.safe_dump(config))
+    for name in ("a", "b"):
+        small = vm("web")
+        small["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "2Gi"}
+        (repository / name / "it.yaml").write_text(yaml.safe_dump_all([small, QUOTA]))
+    out = told(capfd, str(repository))
+    assert [line.split()[:2] for line in out.splitlines() if line.startswith("TOTAL")] == [["TOTAL", "a"], ["TOTAL", "b"]]
+    assert [line.split()[0] for line in out.splitlines() if "requests.memory  " in line] == ["a/default/q", "b/default/q"]
+    assert "b/default/web never starts: it needs 2.29Gi of requests.memory, more than the quota has in all (1Gi)" in out
+    markdown = told(capfd, str(repository), "-o", "markdown")
+    assert ("| **total** `a` |" in markdown, "| `b/default/q` |" in markdown) == (True, True)
+
+
 def test_an_instancetype_of_another_target_counts(repository, capfd) -> None:
     records = json.loads(told(capfd, str(repository), "-o", "json"))["vms"]
     assert [(each["target"], each.get("vcpus")) for each in records] == [("a", 6), ("b", None)]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from checking import check
+from checking import check, run
 from trees import tree
 
 TEMPLATE = """\
@@ -244,6 +244,8 @@ def test_vms_inside_other_objects_are_counted(tmp_path):
     tree(tmp_path, {f"{number}.yaml": text for number, text in enumerate(texts)})
     assert check(".", cwd=tmp_path) == (0, "", "")
     noted = check("-v", ".", cwd=tmp_path)[2]
+    assert "note: 1 VirtualMachine inside Task objects is not judged" in run("capacity", ".", cwd=tmp_path)[2]
+    assert "note: 1 VirtualMachine inside Task objects is not judged" in run("diff", ".", ".", cwd=tmp_path)[2]
     assert [line.partition("note: ")[2] for line in noted.splitlines() if " inside " in line] == [
         "3 VirtualMachines inside ConfigMap objects are not judged",
         "1 VirtualMachine inside Kustomization objects is not judged",

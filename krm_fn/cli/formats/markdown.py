@@ -55,5 +55,6 @@ def _row(finding: Finding) -> str:
     page = results.link_to(finding.rule)
     rule = f"[{finding.rule}]({page})" if page else prose(finding.rule)
     cells = (ICONS[finding.severity], code(results.place(finding)), code(str(finding.ref or "")))
-    said = " ".join(filter(None, (finding.message, results.in_targets(finding))))
-    return f"| {' | '.join(cells)} | {what}{prose(said)} ({rule}) |"
+    targets = results.in_targets(finding).strip("[]")  # brackets would stand half inside of a code span
+    said = f"{prose(finding.message)} ({prose(targets)}{'; ' if targets else ''}{rule})"
+    return f"| {' | '.join(cells)} | {what}{said} |"

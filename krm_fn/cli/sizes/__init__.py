@@ -57,6 +57,14 @@ class Report(Value):
         return total(self.sized)
 
     @property
+    def totals(self) -> list[tuple[str, Row]]:
+        """The sum of each cluster with its name; of all with "" where there is only one."""
+        clusters = sorted({each.cluster for each in self.sized})
+        if len(clusters) < 2:
+            return [("", self.total)]
+        return [(name or "no cluster", total(each for each in self.sized if each.cluster == name)) for name in clusters]
+
+    @property
     def quotas(self) -> list[Object]:
         found: list[Object] = self.answer["quotas"]
         return found

@@ -23,8 +23,11 @@ def write(report: Report) -> str:
     """The rows with their sum, then the quotas, then what these stop, then the nodes."""
     names, priced = len(report.heads), report.prices is not None
     rows = [[*map(code, row.labels), *figures(row, priced=priced), code(devices(row)), code(note(row))] for row in report.rows]
-    total = report.total.but(notes=())
-    rows = [*_fitting(rows), ["**total**", *[""] * (names - 1), *figures(total, priced=priced), code(devices(total)), ""]]
+    sums = [
+        [f"**total** {code(cluster)}".strip(), *[""] * (names - 1), *figures(row, priced=priced), code(devices(row)), ""]
+        for cluster, row in report.totals
+    ]
+    rows = [*_fitting(rows), *sums]
     heads = [*report.heads, *map(_bare, report.figures), DEVICES, NOTE]
     parts = [table(heads, names, names + len(report.figures), rows), *map(code, costs(report))]
     if any(quota["used"] for quota in report.quotas):

@@ -39,7 +39,8 @@ def _rows(report: Report) -> str:
     priced = report.prices is not None
     lines = [(*report.heads, *map(plain, report.figures), DEVICES)]
     lines += [(*map(plain, row.labels), *_cells(row, priced=priced)) for row in report.rows]
-    lines.append(("TOTAL", *[""] * (names - 1), *_cells(report.total, priced=priced)))
+    for cluster, row in report.totals:
+        lines.append((f"TOTAL {plain(cluster)}".strip(), *[""] * (names - 1), *_cells(row, priced=priced)))
     last = names + len(report.figures)
     return aligned(_without_empty(lines, keep=last), frozenset(range(names, last)), report.width)
 

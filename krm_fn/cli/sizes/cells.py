@@ -74,17 +74,22 @@ def without_pod(sized: Iterable[Sized]) -> list[str]:
 
 
 def about(quota: Object) -> str:
-    """The name of a quota."""
-    return plain("/".join(filter(None, (quota.get("namespace"), quota["name"]))))
+    """The name of a quota, with the target that has it."""
+    return plain("/".join(filter(None, (quota.get("target"), quota.get("namespace"), quota["name"]))))
+
+
+def _machine(each: Object, quota: Object) -> str:
+    """The name of a machine in the namespaces of a quota, with their target."""
+    return "/".join(filter(None, (quota.get("target"), each["namespace"], each["name"])))
 
 
 def stopped(quota: Object) -> list[str]:
     """What a quota stops, as sentences."""
     found = [
-        plain(f"{each['namespace']}/{each['name']} never starts: {'; '.join(each['why'])} (quota {about(quota)})")
+        plain(f"{_machine(each, quota)} never starts: {'; '.join(each['why'])} (quota {about(quota)})")
         for each in quota["stops"]
     ]
-    blocked = [f"{each['namespace']}/{each['name']}" for each in quota["blocksMigration"]]
+    blocked = [_machine(each, quota) for each in quota["blocksMigration"]]
     if blocked:
         shown = ", ".join(blocked[:5]) + (f" and {len(blocked) - 5} more" if len(blocked) > 5 else "")
         found.append(plain(f"quota {about(quota)} has no room for a second pod while these migrate: {shown}"))

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 class QuotaFacts(Value):
     """A quota of the bundle, with the VMs of its namespaces that the cluster starts by itself.
 
-    `exceeded` has name, need and allowance of each resource that they need more of together. `stopped` are objects that never
-    start under the quota, with the reasons. `migrations` are those for which there is no room while they migrate. An `aware`
-    quota holds pods back; others refuse them.
+    `exceeded` has name, need and allowance of each resource that they need more of together, as people read them. `stopped` are
+    objects that never start under the quota, with the reasons. `migrations` are those for which there is no room while they
+    migrate. An `aware` quota holds pods back; others refuse them.
     """
 
     entry: Entry
