@@ -59,7 +59,7 @@ def surroundings(text, items):
     documents = list(filter(None, yamlio.read_stream(text.encode()).items))
     others = [(file, each) for item in documents for file, each in item.get("targets", {}).items()]
     offers = [offer for file, each in others for offer in sharing.offers(each, file, [(file, n) for n in range(len(each))])]
-    return sharing.context(items, yamlio.dump(items).encode(), sharing.Offered(offers)).surroundings()
+    return sharing.taken_by(sharing.reach(items, yamlio.dump(items).encode()), sharing.Offered(offers)).surroundings()
 
 
 def unmatched(text):

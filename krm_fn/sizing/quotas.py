@@ -14,12 +14,13 @@ from krm_fn.kubevirt.pods.amounts import ONE, ZERO, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
 from krm_fn.sizing import calculators, scopes, storage, usage
-from krm_fn.sizing.demands import in_order
+from krm_fn.sizing.demands import identity, in_order
 from krm_fn.sizing.texts import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from typing import Any, TypeVar
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from krm_fn.sizing.demands import Demand
     from krm_fn.sizing.pods import AdmittedPod
     from krm_fn.sizing.scopes import Scope
+
+    Counting = TypeVar("Counting")
 
 NATIVE, AWARE, AWARE_CLUSTER = "ResourceQuota", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota"
 AAQ_GROUP = "aaq.kubevirt.io"
@@ -329,10 +332,23 @@ def _named(demand: Demand) -> Object:
     return {key: demand.record[key] for key in ("kind", "namespace", "name")}
 
 
+def _once(found: Iterable[Counting], key_of: Callable[[Counting], Any]) -> list[Counting]:
+    """The first with each key; all of those without a key."""
+    keys: set[Any] = set()
+    kept = []
+    for each in found:
+        key = key_of(each)
+        if not key or key not in keys:
+            keys.add(key)
+            kept.append(each)
+    return kept
+
+
 def of_bundle(bundle: Bundle, demands: Sequence[Demand]) -> list[QuotaUse]:
-    """The use of each quota of the bundle."""
+    """The use of each quota of the bundle. A cluster has one object of a name, so that a second one is not counted."""
     named = (name_of(entry.obj) for entry in bundle.of_kind("Namespace", ""))
-    claims = list(storage.of_bundle(bundle))
+    demands = _once(demands, lambda each: each.record["name"] and identity(each))
+    claims = _once(storage.of_bundle(bundle), lambda each: each[1].get("name") and (each[0], each[1]["kind"], each[1]["name"]))
     counted = Counted(demands, claims)
     namespaces = sorted({*named, *(demand.namespace for demand in demands), *(namespace for namespace, _ in claims)})
     return [counted.use_of(quota) for quota in quotas_of(bundle, namespaces)]

@@ -62,3 +62,16 @@ def test_what_was_stored_for_a_rendered_vm_is_not_unused(tmp_path):
 def test_a_vm_that_is_not_rendered_is_the_only_finding(tmp_path):
     code, out, _ = check("--expanded", "-", cwd=tmp_path, stdin=BUNDLE)
     assert (code, out.count("\n"), out.count("(unexpanded-vm)")) == (1, 2, 2)
+
+
+def test_the_outputs_of_two_clusters_are_not_added_up(tmp_path):
+    quota = "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q, namespace: shop}\nspec: {hard: {pods: '1'}}\n"
+    vm = f"apiVersion: kubevirt.io/v1\n{BUNDLE.rpartition('apiVersion: kubevirt.io/v1')[2]}{quota}"
+    vm = vm.replace("  instancetype: {name: small}\n  preference: {kind: VirtualMachinePreference, name: linux}\n", "")
+    vm = vm.replace("domain: {", "domain: {memory: {guest: 1Gi}, ")
+    for name in ("north", "south"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "all.yaml").write_text(vm)
+    assert "quota" not in check("--expanded", ".", cwd=tmp_path)[1]
+    (tmp_path / "south/all.yaml").write_text(vm.replace("name: web", "name: other"))
+    assert "the VMs need 2 of pods, but the quota has 1" in check("--expanded", ".", cwd=tmp_path)[1]
