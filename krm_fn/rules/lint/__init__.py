@@ -28,7 +28,12 @@ def _set(*setting: str) -> Callable[[BundleFacts], object]:
     return lambda facts: facts.cluster.setting(*setting) is not None
 
 
-_has_machines = _has(*(holder.kind for holder in SERVED.values()))
+_has_machines, _has_services = _has(*(holder.kind for holder in SERVED.values())), _has("Service")
+
+
+def _has_served(facts: BundleFacts) -> object:
+    return _has_services(facts) and _has_machines(facts)
+
 
 NEEDS: Needs = {
     "blocked_drain": lambda facts: facts.evictions,
@@ -46,7 +51,9 @@ NEEDS: Needs = {
     "outdated_revision": _has("ControllerRevision"),
     "pod_outside_limit_range": lambda facts: facts.refused_pods,
     "quota_exceeded": lambda facts: facts.quotas,
+    "service_without_vm": _has_served,
     "unbound_policy": lambda facts: any(each.is_unbound for each in facts.unevaluated),
+    "unforwarded_port": _has_served,
     "unknown_configuration": lambda facts: facts.gated,
     "unknown_default_label": _has(*(kind for kind, _ in LABELLED)),
     "unknown_feature_gate": _has("KubeVirt"),

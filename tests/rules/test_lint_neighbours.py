@@ -1,0 +1,58 @@
+"""The rules about what stands beside VMs: Services, Secrets, DataVolumes."""
+
+import pytest
+from linting import about, machine, said, thing
+
+
+def service(selector, name="front", **spec):
+    return thing("v1", "Service", name, {"selector": selector, "ports": [{"port": 22}], **spec})
+
+
+def with_labels(labels, **more):
+    made = machine(**more)
+    made["spec"]["template"]["metadata"] = {"labels": labels}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("selector", "labels"),
+    [({"app": "web"}, {"app": "${NAME}"}), ({"app": "${NAME}"}, {"tier": "web"}), ({"app": "web"}, {"${KEY}": "web"})],
+    ids=["the label", "the selector", "the key of a label"],
+)
+def test_a_label_with_a_placeholder_may_be_the_one_that_is_selected(selector, labels):
+    assert about("service-without-vm", service(selector, name="web"), with_labels(labels)) == []
+
+
+def test_a_service_of_a_copy_in_a_pool_selects_the_name_that_the_pool_gives():
+    made = {"replicas": 2, "selector": {}, "virtualMachineTemplate": {"spec": machine()["spec"]}}
+    pool = thing("pool.kubevirt.io/v1beta1", "VirtualMachinePool", "web", made)
+    assert about("service-without-vm", service({"vm.kubevirt.io/name": "web-0"}, name="web"), pool) == []
+
+
+def test_the_pod_is_called_like_the_host():
+    made = machine("web.example")
+    assert about("service-without-vm", service({"vm.kubevirt.io/name": "web"}), made) == []
+    made["spec"]["template"]["spec"]["hostname"] = "other"
+    assert about("service-without-vm", service({"vm.kubevirt.io/name": "web"}), made) == [("info", "front")]
+    assert about("service-without-vm", service({"vm.kubevirt.io/name": "other"}), made) == []
+
+
+@pytest.mark.parametrize("selector", [{"app": 1}, {"app": None}, "app", [], {}, {"app": {"a": "b"}}])
+def test_a_selector_of_another_shape_is_left_to_others(selector):
+    assert about("service-without-vm", service(selector, name="web"), machine()) == []
+
+
+def test_a_label_that_several_vms_have_says_nothing_of_which_is_meant():
+    asked = service({"team": "blue", "app": "front"})
+    assert about("service-without-vm", asked, with_labels({"team": "blue"})) == [("warning", "front")]
+    others = [with_labels({"team": "blue"}, name=name) for name in ("a", "b")]
+    assert about("service-without-vm", asked, *others) == []
+
+
+def test_a_port_with_a_placeholder_may_be_forwarded():
+    interface = {"name": "default", "masquerade": {}, "ports": [{"port": 80}]}
+    made = with_labels({"app": "web"}, interfaces=[interface], networks=[{"name": "default", "pod": {}}])
+    ports = [{"port": 22, "targetPort": "${PORT}"}, {"port": "${PORT}"}]
+    assert said("unforwarded-port", service({"app": "web"}, ports=ports), made) == []
+    interface["ports"].append({"port": "${PORT}"})
+    assert said("unforwarded-port", service({"app": "web"}), made) == []
