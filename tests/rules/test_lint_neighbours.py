@@ -56,3 +56,49 @@ def test_a_port_with_a_placeholder_may_be_forwarded():
     assert said("unforwarded-port", service({"app": "web"}, ports=ports), made) == []
     interface["ports"].append({"port": "${PORT}"})
     assert said("unforwarded-port", service({"app": "web"}), made) == []
+
+
+def seeded(name="init"):
+    return machine(volumes={"seed": {"cloudInitNoCloud": {"secretRef": {"name": name}}}})
+
+
+def secret(*keys, name="init", **more):
+    return {**thing("v1", "Secret", name, **more), "stringData": dict.fromkeys(keys, "x")}
+
+
+def lacking(*items):
+    return about("missing-data-key", *items)
+
+
+def test_sops_keeps_the_keys_of_what_it_encrypts():
+    encrypted = {"stringData": {"userdata": "ENC[AES256_GCM,data:x]"}, "sops": {"mac": "ENC[AES256_GCM,data:x]"}}
+    assert lacking({**secret(), **encrypted}, seeded()) == []
+    encrypted["stringData"] = {"user-data": "ENC[AES256_GCM,data:x]"}
+    assert lacking({**secret(), **encrypted}, seeded()) == [("error", "web")]
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [secret("user-data"), secret("userdata")],
+        [secret("user-data", namespace="lab")],
+        [secret("${KEY}")],
+        [
+            secret("user-data"),
+            thing("secrets.hashicorp.com/v1beta1", "VaultStaticSecret", "x", {"destination": {"name": "init"}}),
+        ],
+        [],
+    ],
+    ids=["one of two variants", "another namespace", "a placeholder", "a maker whose keys are not known", "no Secret"],
+)
+def test_nothing_is_said_of_a_secret_that_may_have_the_key(others):
+    assert lacking(*others, seeded()) == []
+
+
+def test_a_name_with_a_placeholder_is_the_name_of_a_secret_that_has_the_same():
+    assert lacking(secret("user-data", name="${NAME}"), seeded("${NAME}")) == [("error", "web")]
+
+
+def test_a_key_that_may_be_a_secret_itself_is_not_shown():
+    (found,) = said("missing-data-key", secret("hunter2", "userdata1"), seeded())
+    assert found[3].startswith("Secret init has no key userdata or userData (it has userdata1), so")

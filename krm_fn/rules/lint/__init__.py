@@ -28,12 +28,12 @@ def _set(*setting: str) -> Callable[[BundleFacts], object]:
     return lambda facts: facts.cluster.setting(*setting) is not None
 
 
-_has_machines, _has_services = _has(*(holder.kind for holder in SERVED.values())), _has("Service")
+def _beside_machines(*kinds: str) -> Callable[[BundleFacts], object]:
+    there = _has(*kinds)
+    return lambda facts: there(facts) and _has_machines(facts)
 
 
-def _has_served(facts: BundleFacts) -> object:
-    return _has_services(facts) and _has_machines(facts)
-
+_has_machines = _has(*(holder.kind for holder in SERVED.values()))
 
 NEEDS: Needs = {
     "blocked_drain": lambda facts: facts.evictions,
@@ -46,14 +46,15 @@ NEEDS: Needs = {
     "duplicate_mac_address": _has_machines,
     "headless_user_data": _has_machines,
     "ignored_topology": lambda facts: facts.release.within(until=NAMED_SINCE),
+    "missing_data_key": _beside_machines("Secret", "ConfigMap", "SealedSecret", "ExternalSecret"),
     "migration_over_quota": lambda facts: facts.quotas,
     "not_migratable": lambda facts: facts.evictions,
     "outdated_revision": _has("ControllerRevision"),
     "pod_outside_limit_range": lambda facts: facts.refused_pods,
     "quota_exceeded": lambda facts: facts.quotas,
-    "service_without_vm": _has_served,
+    "service_without_vm": _beside_machines("Service"),
     "unbound_policy": lambda facts: any(each.is_unbound for each in facts.unevaluated),
-    "unforwarded_port": _has_served,
+    "unforwarded_port": _beside_machines("Service"),
     "unknown_configuration": lambda facts: facts.gated,
     "unknown_default_label": _has(*(kind for kind, _ in LABELLED)),
     "unknown_feature_gate": _has("KubeVirt"),

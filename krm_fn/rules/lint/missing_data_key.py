@@ -1,0 +1,145 @@
+"""A Secret or ConfigMap lacks the key that KubeVirt reads.
+
+What it finds: a Secret or ConfigMap in the bundle that a VM, an instance, a pool or a replica set uses, without the key that
+KubeVirt reads there: `userdata` or `userData` for the user data of cloud-init, `networkdata` or `networkData` for its network
+data, `autounattend.xml` or `unattend.xml`, in any case, for sysprep. For access credentials all keys are read, so one is found
+that has none. Secrets that SOPS encrypted, SealedSecrets and ExternalSecrets are read too, where they name their keys.
+
+Why it matters: the VM does not start if nothing is left of the cloud-init data, or without the answer file of sysprep. If only
+one part of the data is missing, KubeVirt starts the VM without it and says nothing: the guest has no user, or no network.
+
+Fix: rename the key. With kustomize: `secretGenerator: [{name: init, files: [userdata=user-data.yaml]}]`.
+
+Example:
+
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: init}
+    stringData: {user-data: "#cloud-config"}
+    ---
+    apiVersion: kubevirt.io/v1
+    kind: VirtualMachine
+    metadata: {name: web}
+    spec:
+      runStrategy: Always
+      template:
+        spec:
+          domain: {memory: {guest: 1Gi}, devices: {}}
+          volumes: [{name: init, cloudInitNoCloud: {secretRef: {name: init}}}]
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.redaction import looks_secret
+from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
+from krm_fn.rules.registry import Hit, also, rule
+from krm_fn.rules.shared.data_keys import data_keys
+from krm_fn.rules.shared.machines import machines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.rules.facts.bundles import BundleFacts
+    from krm_fn.rules.shared.data_keys import Held
+    from krm_fn.rules.shared.machines import Machine
+
+
+class Part(Value):
+    """What a source of cloud-init has: the field with the name of the Secret, the keys that are read, and the inline fields."""
+
+    field: str
+    keys: tuple[str, ...]
+    what: str
+    inline: tuple[str, ...]
+
+
+CLOUD_INIT = ("cloudInitNoCloud", "cloudInitConfigDrive")
+PARTS = (
+    Part(field="secretRef", keys=("userdata", "userData"), what="user data", inline=("userData", "userDataBase64")),
+    Part(
+        field="networkDataSecretRef",
+        keys=("networkdata", "networkData"),
+        what="network data",
+        inline=("networkData", "networkDataBase64"),
+    ),
+)
+ANSWERS = ("autounattend.xml", "unattend.xml")
+SYSPREP = (("secret", "Secret"), ("configMap", "ConfigMap"))
+CREDENTIALS = ("sshPublicKey", "userPassword")
+# The names of such data in the file systems of cloud-init, and as examples call them.
+FILES = frozenset(("network-config", "meta-data", "vendor-data", "cloud-init", "cloudinit", "metadata", "config", "value"))
+APPENDED: Path = ("spec", "nameGeneration", "appendIndexToSecretRefs")
+
+
+@rule(severity="warning", worst="error", upstream="pkg/cloud-init/cloud-init.go:resolveNoCloudSecrets")
+def missing_data_key(facts: BundleFacts) -> Iterator[Hit]:
+    for machine in machines(facts.bundle):
+        for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
+            for source in volume if isinstance(volume, dict) else ():
+                place: Path = ("volumes", index, source)
+                if source in CLOUD_INIT:
+                    yield from _of_cloud_init(facts, machine, as_map(volume[source]), place)
+                elif source == "sysprep":
+                    yield from _of_sysprep(facts, machine, as_map(volume[source]), place)
+        yield from _of_credentials(facts, machine)
+
+
+def _of_cloud_init(facts: BundleFacts, machine: Machine, source: Object, place: Path) -> Iterator[Hit]:
+    """The Secrets that lack their key. Without inline data, and without any key, no data is left."""
+    held = {part: _held(facts, machine, "Secret", get(source, (part.field, "name"))) for part in PARTS}
+    lacking = {part: each for part, each in held.items() if each and each.keys.isdisjoint(part.keys)}
+    left = any(part.field in source and part not in lacking for part in PARTS) or any(
+        source.get(key) for part in PARTS for key in part.inline
+    )
+    for part, each in lacking.items():
+        end = f"the guest gets no {part.what}" if left else "KubeVirt finds no cloud-init data and the VM does not start"
+        fact = f"{each} has no key {' or '.join(part.keys)}{_shown(each)}, so {end}"
+        fix = f"name the key {part.keys[0]}"
+        yield _hit(machine, (*place, part.field, "name"), each, f"{fact}; {fix}", stops=not left)
+
+
+def _of_sysprep(facts: BundleFacts, machine: Machine, source: Object, place: Path) -> Iterator[Hit]:
+    for field, kind in SYSPREP:
+        each = _held(facts, machine, kind, get(source, (field, "name")))
+        if each and {key.lower() for key in each.keys}.isdisjoint(ANSWERS):
+            fact = f"{each} has no key {' or '.join(ANSWERS)}{_shown(each)}, so the VM does not start"
+            yield _hit(machine, (*place, field, "name"), each, f"{fact}; name the key {ANSWERS[0]}", stops=True)
+
+
+def _of_credentials(facts: BundleFacts, machine: Machine) -> Iterator[Hit]:
+    for index, credential in enumerate(as_list(machine.spec.get("accessCredentials"))):
+        for kind in CREDENTIALS:
+            at: Path = (kind, "source", "secret", "secretName")
+            each = _held(facts, machine, "Secret", get(credential, at))
+            if each and not each.keys:
+                what = "a public key" if kind == CREDENTIALS[0] else "a password with the user as its key"
+                yield _hit(machine, ("accessCredentials", index, *at), each, f"{each} has no key; add {what} to it")
+
+
+def _held(facts: BundleFacts, machine: Machine, kind: str, name: object) -> Held | None:
+    """The object of that name in the machine's namespace, None where its keys are not known."""
+    if not isinstance(name, str) or (kind == "Secret" and get(machine.entry.obj, APPENDED) is True):
+        return None
+    return data_keys(facts.bundle).get((kind, machine.namespace, name))
+
+
+def _shown(held: Held) -> str:
+    """The keys that it has, as far as they are spelled like those of such data: others may be secrets themselves."""
+    keys = [key for key in sorted(held.keys) if looks_secret(key) or key in FILES]
+    return f" (it has {listed(keys, 'and')})" if keys else ""
+
+
+def _hit(machine: Machine, place: Path, held: Held, message: str, *, stops: bool = False) -> Hit:
+    return Hit(
+        message=message,
+        path=(*machine.path, *place),
+        current=get(machine.spec, place),
+        about=machine.entry,
+        severity="error" if stops else "",
+        related=also(held.entry, ("spec",) if "spec" in held.entry.obj else ()),
+    )
