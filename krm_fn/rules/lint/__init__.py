@@ -53,6 +53,7 @@ NEEDS: Needs = {
     "pod_outside_limit_range": lambda facts: facts.refused_pods,
     "quota_exceeded": lambda facts: facts.quotas,
     "service_without_vm": _beside_machines("Service"),
+    "taken_over_data_volume": _beside_machines("DataVolume"),
     "unbound_policy": lambda facts: any(each.is_unbound for each in facts.unevaluated),
     "unforwarded_port": _beside_machines("Service"),
     "unknown_configuration": lambda facts: facts.gated,
