@@ -102,3 +102,27 @@ def test_a_name_with_a_placeholder_is_the_name_of_a_secret_that_has_the_same():
 def test_a_key_that_may_be_a_secret_itself_is_not_shown():
     (found,) = said("missing-data-key", secret("hunter2", "userdata1"), seeded())
     assert found[3].startswith("Secret init has no key userdata or userData (it has userdata1), so")
+
+
+def namesakes(*items, release):
+    return about("duplicate-firmware-uuid", *items, kubevirtVersion=release)
+
+
+def test_vms_of_one_name_have_one_uuid_up_to_1_5():
+    one, other = machine("db", namespace="a"), machine("db", namespace="b")
+    assert namesakes(one, other, release="1.5.3") == [("info", "db"), ("info", "db")]
+    assert namesakes(one, other, release="1.6") == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        machine("web", namespace="b"),
+        machine("db"),
+        machine("db", namespace="b", firmware={"uuid": "5d307ca9-b3ef-428c-8861-06e72d69f223"}),
+        thing("kubevirt.io/v1", "VirtualMachineInstance", "db", {"domain": {"devices": {}}}, namespace="b"),
+    ],
+    ids=["another name", "a namespace that is not written", "a UUID of its own", "an instance, whose UUID is random"],
+)
+def test_what_gets_a_uuid_of_its_own_is_not_told(other):
+    assert namesakes(machine("db", namespace="a"), other, release="1.5") == []
