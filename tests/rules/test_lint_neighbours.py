@@ -87,9 +87,17 @@ def test_sops_keeps_the_keys_of_what_it_encrypts():
             secret("user-data"),
             thing("secrets.hashicorp.com/v1beta1", "VaultStaticSecret", "x", {"destination": {"name": "init"}}),
         ],
+        [secret()],
         [],
     ],
-    ids=["one of two variants", "another namespace", "a placeholder", "a maker whose keys are not known", "no Secret"],
+    ids=[
+        "one of two variants",
+        "another namespace",
+        "a placeholder",
+        "a maker whose keys are not known",
+        "no key",
+        "no Secret",
+    ],
 )
 def test_nothing_is_said_of_a_secret_that_may_have_the_key(others):
     assert lacking(*others, seeded()) == []

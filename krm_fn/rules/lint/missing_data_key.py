@@ -2,8 +2,10 @@
 
 What it finds: a Secret or ConfigMap in the bundle that a VM, an instance, a pool or a replica set uses, without the key that
 KubeVirt reads there: `userdata` or `userData` for the user data of cloud-init, `networkdata` or `networkData` for its network
-data, `autounattend.xml` or `unattend.xml`, in any case, for sysprep. For access credentials all keys are read, so one is found
-that has none. Secrets that SOPS encrypted, SealedSecrets and ExternalSecrets are read too, where they name their keys.
+data, `autounattend.xml` or `unattend.xml`, in any case, for sysprep. For access credentials all keys are read: the key of
+a password is the guest's user, so `username` and `password` are wrong there, and so is the private key of a Secret of type
+`kubernetes.io/ssh-auth`. Secrets that SOPS encrypted, SealedSecrets and ExternalSecrets are read too, where they name their
+keys. Objects without any key are skipped, because others may fill them.
 
 Why it matters: the VM does not start if nothing is left of the cloud-init data, or without the answer file of sysprep. If only
 one part of the data is missing, KubeVirt starts the VM without it and says nothing: the guest has no user, or no network.
@@ -70,7 +72,17 @@ PARTS = (
 )
 ANSWERS = ("autounattend.xml", "unattend.xml")
 SYSPREP = (("secret", "Secret"), ("configMap", "ConfigMap"))
-CREDENTIALS = ("sshPublicKey", "userPassword")
+# Keys that are wrong for each kind of credentials, with what is to be said of them.
+CREDENTIALS = {
+    "userPassword": (
+        frozenset(("username", "password", "passwd")),
+        "but a key is the name of a user in the guest; write the user's name as the key, with the password as its value",
+    ),
+    "sshPublicKey": (
+        frozenset(("ssh-privatekey", "id_rsa", "id_ed25519", "id_ecdsa")),
+        "but each value is written to the guest as a public key; keep only public keys in it",
+    ),
+}
 # The names of such data in the file systems of cloud-init, and as examples call them.
 FILES = frozenset(("network-config", "meta-data", "vendor-data", "cloud-init", "cloudinit", "metadata", "config", "value"))
 APPENDED: Path = ("spec", "nameGeneration", "appendIndexToSecretRefs")
@@ -112,13 +124,16 @@ def _of_sysprep(facts: BundleFacts, machine: Machine, source: Object, place: Pat
 
 
 def _of_credentials(facts: BundleFacts, machine: Machine) -> Iterator[Hit]:
+    """upstream: pkg/virt-launcher/virtwrap/access-credentials/access_credentials.go:readAndAddPasswordsFromDirectory"""
     for index, credential in enumerate(as_list(machine.spec.get("accessCredentials"))):
-        for kind in CREDENTIALS:
+        for kind, (wrong, told) in CREDENTIALS.items():
             at: Path = (kind, "source", "secret", "secretName")
             each = _held(facts, machine, "Secret", get(credential, at))
-            if each and not each.keys:
-                what = "a public key" if kind == CREDENTIALS[0] else "a password with the user as its key"
-                yield _hit(machine, ("accessCredentials", index, *at), each, f"{each} has no key; add {what} to it")
+            found = sorted(each.keys & wrong) if each else []
+            if each and found:
+                yield _hit(
+                    machine, ("accessCredentials", index, *at), each, f"{each} has the key {listed(found, 'and')}, {told}"
+                )
 
 
 def _held(facts: BundleFacts, machine: Machine, kind: str, name: object) -> Held | None:

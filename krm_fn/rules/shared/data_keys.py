@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, name_of, ref_of
+from krm_fn.base.objects import name_of, ref_of
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.rules.shared.available_objects import MAKERS, made_by
@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     Keys = frozenset[str] | None  # None: not all of them are known
     Named = tuple[str, str, str]  # kind, namespace and name
 
-# Annotations of tools that write nothing into the object. Others may say that a controller fills it.
-IDLE = (
-    *("config.kubernetes.io/", "internal.config.kubernetes.io/", "kubectl.kubernetes.io/", "argocd.argoproj.io/"),
-    *("kustomize.toolkit.fluxcd.io/", "kubevirt-render.dev/"),
-)
-
 
 class Held:
     """A Secret or ConfigMap whose keys are known, or the object that creates it."""
@@ -40,7 +34,10 @@ class Held:
 
 
 def data_keys(bundle: Bundle) -> dict[Named, Held | None]:
-    """The Secrets and ConfigMaps by kind, namespace and name; None where not all keys are known. The result is kept."""
+    """The Secrets and ConfigMaps by kind, namespace and name; None where not all keys are known.
+
+    What has no key at all may be filled in the cluster, so its keys are not known. The result is kept.
+    """
     return shared(bundle, _data_keys)
 
 
@@ -56,12 +53,7 @@ def _data_keys(bundle: Bundle) -> dict[Named, Held | None]:
 def _all(bundle: Bundle) -> Iterator[tuple[Named, Entry, Keys]]:
     for kind, fields in OWN.items():
         for entry in bundle.of_kind(kind, ""):
-            keys = _of_maps(entry.obj, fields)
-            yield (
-                (kind, effective_namespace(entry.obj), name_of(entry.obj)),
-                entry,
-                keys if keys or _is_idle(entry.obj) else None,
-            )
+            yield (kind, effective_namespace(entry.obj), name_of(entry.obj)), entry, _of_maps(entry.obj, fields)
     for kind, group in {(maker.kind, maker.group): None for maker in MAKERS if maker.makes in OWN}:
         for entry in bundle.of_kind(kind, group):
             for named in made_by(entry.obj):
@@ -69,17 +61,12 @@ def _all(bundle: Bundle) -> Iterator[tuple[Named, Entry, Keys]]:
 
 
 def _of_maps(obj: Object, places: tuple[Path, ...]) -> Keys:
-    """The keys of the maps at these places; None where one is no map, or a later step writes one of the keys."""
+    """The keys of the maps at these places; None where there are none, one is no map, or a later step writes a key."""
     values = [value for place in places if (value := get(obj, place)) is not None]
     if not all(isinstance(value, dict) for value in values):
         return None
     keys = frozenset(key for value in values for key in value)
-    return None if any(not isinstance(key, str) or is_filled_in(key) for key in keys) else keys
-
-
-def _is_idle(obj: Object) -> bool:
-    """True for an object that nothing is known to fill in the cluster."""
-    return all(isinstance(key, str) and key.startswith(IDLE) for key in annotations_of(obj))
+    return None if not keys or any(not isinstance(key, str) or is_filled_in(key) for key in keys) else keys
 
 
 def _of_sealed(obj: Object) -> Keys:
