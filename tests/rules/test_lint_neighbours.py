@@ -134,3 +134,27 @@ def test_vms_of_one_name_have_one_uuid_up_to_1_5():
 )
 def test_what_gets_a_uuid_of_its_own_is_not_told(other):
     assert namesakes(machine("db", namespace="a"), other, release="1.5") == []
+
+
+@pytest.mark.parametrize(
+    ("data", "mac"),
+    [
+        ("version: 2\nethernets: {a: {match: {macaddress: '${MAC}'}}}", "02:00:00:00:00:01"),
+        ("version: 2\nethernets: {a: {match: {macaddress: '02:00:00:00:00:09'}}}", "${MAC}"),
+        ("ethernets: [broken: macaddress", "02:00:00:00:00:01"),
+        ("version: 2\nethernets: {a: {match: {macaddress: [x]}}}", "02:00:00:00:00:01"),
+    ],
+    ids=["a placeholder in the data", "a placeholder in an interface", "broken YAML", "another shape"],
+)
+def test_an_address_that_is_not_known_may_be_the_one(data, mac):
+    source = {"cloudInitNoCloud": {"networkData": data}}
+    made = machine(volumes={"seed": source}, interfaces=[{"name": "lan", "bridge": {}, "macAddress": mac}])
+    assert about("unmatched-mac-address", made) == []
+
+
+def test_hardware_that_is_passed_through_has_addresses_of_its_own():
+    data = "version: 2\nethernets: {a: {match: {macaddress: '02:00:00:00:00:09'}}}"
+    made = machine(volumes={"seed": {"cloudInitNoCloud": {"networkData": data}}})
+    assert about("unmatched-mac-address", made) == [("warning", "web")]
+    made["spec"]["template"]["spec"]["domain"]["devices"]["hostDevices"] = [{"name": "nic", "deviceName": "intel.com/nic"}]
+    assert about("unmatched-mac-address", made) == []

@@ -61,6 +61,7 @@ NEEDS: Needs = {
     "unknown_configuration": lambda facts: facts.gated,
     "unknown_default_label": _has(*(kind for kind, _ in LABELLED)),
     "unknown_feature_gate": _has("KubeVirt"),
+    "unmatched_mac_address": _has_machines,
     "unpermitted_device": _set("permittedHostDevices"),
     "unusable_instancetype": lambda facts: facts.faults,
     "unused_instancetype": _has(*(kind for matcher in MATCHERS for kind in matcher.kinds)),
