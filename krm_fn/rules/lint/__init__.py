@@ -50,6 +50,7 @@ NEEDS: Needs = {
     "missing_data_key": _beside_machines("Secret", "ConfigMap", "SealedSecret", "ExternalSecret"),
     "migration_over_quota": lambda facts: facts.quotas,
     "not_migratable": lambda facts: facts.evictions,
+    "null_in_machine_template": _has("KubevirtMachineTemplate", "KubevirtMachine"),
     "outdated_revision": _has("ControllerRevision"),
     "pod_outside_limit_range": lambda facts: facts.refused_pods,
     "quota_exceeded": lambda facts: facts.quotas,

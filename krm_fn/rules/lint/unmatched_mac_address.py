@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.shared.machines import Machine
 
 SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
-IN_SECRET = "networkDataSecretRef"
+IN_SECRET = "networkDataSecretRef"  # noqa: S105  the name of a field
 KEYS = ("networkdata", "networkData")  # in this order in a Secret
 DEVICES: Path = ("domain", "devices")
 VIRTUAL = ("bond", "vlan", "bridge", "dummy")  # of OpenStack's links
