@@ -158,3 +158,12 @@ def test_hardware_that_is_passed_through_has_addresses_of_its_own():
     assert about("unmatched-mac-address", made) == [("warning", "web")]
     made["spec"]["template"]["spec"]["domain"]["devices"]["hostDevices"] = [{"name": "nic", "deviceName": "intel.com/nic"}]
     assert about("unmatched-mac-address", made) == []
+
+
+def test_a_password_with_a_placeholder_is_filled_in_later_and_none_is_shown():
+    made = machine(volumes={"seed": {"cloudInitNoCloud": {"userData": "#cloud-config\npassword: ${PASSWORD}\n"}}})
+    assert about("clear-text-password", made, severity={"clear-text-password": "info"}) == []
+    made["spec"]["template"]["spec"]["volumes"][0]["cloudInitNoCloud"]["userData"] = "#cloud-config\npassword: hunter2\n"
+    (found,) = said("clear-text-password", made, severity={"clear-text-password": "warning"})
+    assert (found[0], "hunter2" in str(found)) == ("warning", False)
+    assert about("clear-text-password", made) == []

@@ -38,6 +38,7 @@ _has_machines = _has(*(holder.kind for holder in SERVED.values()))
 NEEDS: Needs = {
     "blocked_drain": lambda facts: facts.evictions,
     "changed_in_later_release": uses_catalogue,
+    "clear_text_password": _has_machines,
     "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
     "copied_revision": _has("ControllerRevision"),
     "disk_in_two_machines": _has_machines,

@@ -32,11 +32,12 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.paths import as_list, get
 from krm_fn.base.redaction import looks_secret
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, also, rule
+from krm_fn.rules.shared.cloud_init import sources
 from krm_fn.rules.shared.data_keys import data_keys
 from krm_fn.rules.shared.machines import machines
 
@@ -60,7 +61,6 @@ class Part(Value):
     inline: tuple[str, ...]
 
 
-CLOUD_INIT = ("cloudInitNoCloud", "cloudInitConfigDrive")
 PARTS = (
     Part(field="secretRef", keys=("userdata", "userData"), what="user data", inline=("userData", "userDataBase64")),
     Part(
@@ -91,13 +91,12 @@ APPENDED: Path = ("spec", "nameGeneration", "appendIndexToSecretRefs")
 @rule(severity="warning", worst="error", upstream="pkg/cloud-init/cloud-init.go:resolveNoCloudSecrets")
 def missing_data_key(facts: BundleFacts) -> Iterator[Hit]:
     for machine in machines(facts.bundle):
+        for place, source in sources(machine):
+            yield from _of_cloud_init(facts, machine, source, place)
         for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
-            for source in volume if isinstance(volume, dict) else ():
-                place: Path = ("volumes", index, source)
-                if source in CLOUD_INIT:
-                    yield from _of_cloud_init(facts, machine, as_map(volume[source]), place)
-                elif source == "sysprep":
-                    yield from _of_sysprep(facts, machine, as_map(volume[source]), place)
+            answers = get(volume, ("sysprep",))
+            if isinstance(answers, dict):
+                yield from _of_sysprep(facts, machine, answers, (*machine.path, "volumes", index, "sysprep"))
         yield from _of_credentials(facts, machine)
 
 
@@ -132,7 +131,10 @@ def _of_credentials(facts: BundleFacts, machine: Machine) -> Iterator[Hit]:
             found = sorted(each.keys & wrong) if each else []
             if each and found:
                 yield _hit(
-                    machine, ("accessCredentials", index, *at), each, f"{each} has the key {listed(found, 'and')}, {told}"
+                    machine,
+                    (*machine.path, "accessCredentials", index, *at),
+                    each,
+                    f"{each} has the key {listed(found, 'and')}, {told}",
                 )
 
 
@@ -152,8 +154,8 @@ def _shown(held: Held) -> str:
 def _hit(machine: Machine, place: Path, held: Held, message: str, *, stops: bool = False) -> Hit:
     return Hit(
         message=message,
-        path=(*machine.path, *place),
-        current=get(machine.spec, place),
+        path=place,
+        current=get(machine.entry.obj, place),
         about=machine.entry,
         severity="error" if stops else "",
         related=also(held.entry, ("spec",) if "spec" in held.entry.obj else ()),

@@ -3,8 +3,8 @@
 What it finds: a key without a value in `virtualMachineTemplate` of a KubevirtMachineTemplate or a KubevirtMachine.
 
 Why it matters: the definition of these kinds has KubeVirt's own types, in which nothing may be null. Where the object is
-created, or applied by the client, the API server drops the null. Under server-side apply, which Helm 4, Flux and Argo CD use, it
-keeps the null and refuses the object: `must be of type string: "null"`. Charts write such keys for values that are not set.
+created, or applied by the client, the API server drops the null. Under server-side apply, which Helm 4, Flux and Argo CD
+use, it keeps the null and refuses the object: `must be of type string: "null"`. Charts write such keys for unset values.
 
 Fix: remove the key, or give it a value.
 

@@ -32,14 +32,13 @@ Example:
 
 from __future__ import annotations
 
-import binascii
-
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import metadata, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.cloud_init import LONGEST, decoded, sources
 from krm_fn.rules.shared.machines import machines
 
 TYPE_CHECKING = False
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.shared.machines import Machine
 
-SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
 IN_SECRET = "networkDataSecretRef"  # noqa: S105  the name of a field
 KEYS = ("networkdata", "networkData")  # in this order in a Secret
 DEVICES: Path = ("domain", "devices")
@@ -61,16 +59,13 @@ VIRTUAL = ("bond", "vlan", "bridge", "dummy")  # of OpenStack's links
 MARKS = ("mac_address", "macaddress")
 SEPARATORS = str.maketrans("", "", ":-.")
 DIGITS = 12
-LONGEST = 20_000  # characters of network data
 
 
 @rule(severity="warning")
 def unmatched_mac_address(facts: BundleFacts) -> Iterator[Hit]:
     for machine in machines(facts.bundle):
-        for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
-            for source in volume if isinstance(volume, dict) else ():
-                if source in SOURCES:
-                    yield from _hits(facts, machine, as_map(volume[source]), (*machine.path, "volumes", index, source))
+        for path, source in sources(machine):
+            yield from _hits(facts, machine, source, path)
 
 
 def _hits(facts: BundleFacts, machine: Machine, source: Object, place: Path) -> Iterator[Hit]:
@@ -90,19 +85,12 @@ def _data(facts: BundleFacts, machine: Machine, source: Object) -> tuple[str, st
     if "networkData" in source:
         return "networkData", text(source["networkData"])
     if "networkDataBase64" in source:
-        return "networkDataBase64", _decoded(source["networkDataBase64"])
+        return "networkDataBase64", decoded(source["networkDataBase64"])
     name = get(source, (IN_SECRET, "name"))
     found = facts.bundle.find("Secret", machine.namespace, name) if isinstance(name, str) else None
     plain, coded = (as_map(found.obj.get(key)) if found else {} for key in ("stringData", "data"))
-    texts = (text(plain[key]) if key in plain else _decoded(coded.get(key)) for key in KEYS)
+    texts = (text(plain[key]) if key in plain else decoded(coded.get(key)) for key in KEYS)
     return IN_SECRET, next(filter(None, texts), "")
-
-
-def _decoded(data: object) -> str:
-    try:
-        return binascii.a2b_base64(data).decode() if isinstance(data, str) else ""
-    except (binascii.Error, ValueError):
-        return ""
 
 
 def _known(facts: BundleFacts, machine: Machine) -> set[str] | None:
