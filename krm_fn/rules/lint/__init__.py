@@ -41,6 +41,7 @@ NEEDS: Needs = {
     "clear_text_password": _has_machines,
     "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
     "copied_revision": _has("ControllerRevision"),
+    "decimal_memory": _has(*(holder.kind for holder in SERVED.values()), *MATCHERS[0].kinds),
     "disk_in_two_machines": _has_machines,
     "duplicate_firmware_serial": _has_machines,
     "duplicate_firmware_uuid": _has_machines,
@@ -50,6 +51,7 @@ NEEDS: Needs = {
     "ignored_topology": lambda facts: facts.release.within(until=NAMED_SINCE),
     "missing_data_key": _beside_machines("Secret", "ConfigMap", "SealedSecret", "ExternalSecret"),
     "migration_over_quota": lambda facts: facts.quotas,
+    "name_too_long": _has_machines,
     "not_migratable": lambda facts: facts.evictions,
     "null_in_machine_template": _has("KubevirtMachineTemplate", "KubevirtMachine"),
     "outdated_revision": _has("ControllerRevision"),
@@ -70,4 +72,5 @@ NEEDS: Needs = {
     "unused_preset": _has("VirtualMachineInstancePreset"),
     "unused_revision": _has("ControllerRevision"),
     "vm_over_quota": lambda facts: facts.quotas,
+    "windows_without_drivers": _has_machines,
 }
