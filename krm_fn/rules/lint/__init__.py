@@ -24,6 +24,10 @@ def _has(*kinds: str) -> Callable[[BundleFacts], object]:
     return lambda facts: any(facts.bundle.of_kind(kind) for kind in kinds)
 
 
+def _asked(rule: str) -> Callable[[BundleFacts], object]:
+    return lambda facts: rule in facts.config.severity
+
+
 def _set(*setting: str) -> Callable[[BundleFacts], object]:
     return lambda facts: facts.cluster.setting(*setting) is not None
 
@@ -38,7 +42,7 @@ _has_machines = _has(*(holder.kind for holder in SERVED.values()))
 NEEDS: Needs = {
     "blocked_drain": lambda facts: facts.evictions,
     "changed_in_later_release": uses_catalogue,
-    "clear_text_password": _has_machines,
+    "clear_text_password": _asked("clear-text-password"),
     "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
     "copied_revision": _has("ControllerRevision"),
     "decimal_memory": _has(*(holder.kind for holder in SERVED.values()), *MATCHERS[0].kinds),
@@ -46,9 +50,11 @@ NEEDS: Needs = {
     "duplicate_firmware_serial": _has_machines,
     "duplicate_firmware_uuid": _has_machines,
     "duplicate_mac_address": _has_machines,
+    "ephemeral_root": _asked("ephemeral-root"),
     "headless_user_data": _has_machines,
     "ignored_preset_field": _has("VirtualMachineInstancePreset"),
     "ignored_topology": lambda facts: facts.release.within(until=NAMED_SINCE),
+    "little_headroom": _asked("little-headroom"),
     "missing_data_key": _beside_machines("Secret", "ConfigMap", "SealedSecret", "ExternalSecret"),
     "migration_over_quota": lambda facts: facts.quotas,
     "name_too_long": _has_machines,
