@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.shared.machines import Machine
-    from krm_fn.rules.shared.services import Service
+    from krm_fn.rules.shared.services import Selection, Service
+
+    Limited = tuple[Machine, list["Ports"]]
 
 INTERFACES: Path = ("domain", "devices", "interfaces")
 # The lists of an interface, each with the keys of the first and the last port of an entry.
@@ -75,14 +77,35 @@ class Ports(Value):
 
 @rule(severity="warning", upstream="pkg/network/setup/netpod/masquerade/masquerade.go:Setup")
 def unforwarded_port(facts: BundleFacts) -> Iterator[Hit]:
-    found = selection(facts.bundle)
-    for service in found.services:
+    limits = Limits(selection(facts.bundle))
+    for service in limits.found.services:
         asked = list(_asked(service))
-        for machine in found.machines(service) if asked else ():
-            forwarded = list(_forwarded(machine))
-            lost = [port for port in asked if forwarded and not any(each.has(port) for each in forwarded)]
+        for machine, forwarded in limits.of(service) if asked else ():
+            lost = [port for port in asked if not any(each.has(port) for each in forwarded)]
             asked = [port for port in asked if port not in lost]  # each is told once, for all VMs of the Service
             yield from (_hit(service, port, machine, forwarded) for port in lost)
+
+
+class Limits:
+    """The machines that a Service selects and that forward only some ports: of those that forward the same, one.
+
+    Many Services may select the same machines, so what is found for a selector is kept.
+    """
+
+    def __init__(self, found: Selection) -> None:
+        self.found = found
+        self._kept: dict[object, list[Limited]] = {}
+
+    def of(self, service: Service) -> list[Limited]:
+        key = service if service in self.found.lost else service.key
+        if key not in self._kept:
+            distinct: dict[str, Limited] = {}
+            for machine in self.found.machines(service):
+                ports = list(_forwarded(machine))
+                if ports:
+                    distinct.setdefault(str([(str(port), port.name) for port in ports]), (machine, ports))
+            self._kept[key] = list(distinct.values())
+        return self._kept[key]
 
 
 def _asked(service: Service) -> Iterator[Ports]:

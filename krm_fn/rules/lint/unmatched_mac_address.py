@@ -40,12 +40,14 @@ from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.cloud_init import LONGEST, decoded, sources
 from krm_fn.rules.shared.machines import machines
+from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from krm_fn.base.bundle import Bundle
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
@@ -107,8 +109,15 @@ def _known(facts: BundleFacts, machine: Machine) -> set[str] | None:
 def _set_elsewhere(facts: BundleFacts, machine: Machine) -> set[str]:
     """The words in annotations of the machine, and in network definitions, that may be addresses."""
     notes = metadata(as_map(get(machine.entry.obj, machine.path[:-1]))).get("annotations")
-    definitions = facts.bundle.of_kind("NetworkAttachmentDefinition", "k8s.cni.cncf.io")
-    texts = [*as_map(notes).values(), *(get(each.obj, ("spec", "config")) for each in definitions)]
+    return _in_texts(as_map(notes).values()) | shared(facts.bundle, _of_definitions)
+
+
+def _of_definitions(bundle: Bundle) -> set[str]:
+    definitions = bundle.of_kind("NetworkAttachmentDefinition", "k8s.cni.cncf.io")
+    return _in_texts(get(each.obj, ("spec", "config")) for each in definitions)
+
+
+def _in_texts(texts: Iterable[object]) -> set[str]:
     words = (word for each in texts if isinstance(each, str) for word in each.replace('"', " ").replace(",", " ").split())
     return {bare for word in words if _is_mac(bare := _bare(word))}
 

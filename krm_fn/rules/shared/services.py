@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from krm_fn.base.objects import kind_of, labels_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.placeholders import is_filled_in
@@ -80,10 +82,11 @@ def outer_labels(machine: Machine) -> Labels:
 class Service:
     """A Service that selects pods by labels."""
 
-    __slots__ = ("entry", "namespace", "selector")
+    __slots__ = ("entry", "key", "namespace", "selector")
 
     def __init__(self, entry: Entry, selector: Labels) -> None:
         self.entry, self.selector, self.namespace = entry, selector, namespace_of(entry.obj)
+        self.key = self.namespace, tuple(sorted(selector.items()))  # Services with one key select the same pods
 
     @property
     def is_known(self) -> bool:
@@ -111,12 +114,14 @@ class Selection:
     def __init__(self, bundle: Bundle) -> None:
         self.services = tuple(_services(bundle))
         self.pods = tuple(_pods(bundle)) if self.services else ()
+        self._may: dict[object, bool] = {}
+        self._all: dict[object, list[Machine]] = {}
         self._by_label: dict[tuple[str, str], list[Pods]] = {}
         for pods in self.pods:
             for pair in pods.labels.items():
                 self._by_label.setdefault(pair, []).append(pods)
         self._unknown = [pods for pods in self.pods if pods.unknown]
-        self.lost = [each for each in self.services if each.is_known and not self.may_select(each)]
+        self.lost = {each: None for each in self.services if each.is_known and not self.may_select(each)}
         self._by_name: dict[tuple[str, str], Machine] = {}
         self._by_any_label: dict[tuple[str, str], list[Known]] = {}
         for pods in self.pods if self.lost else ():
@@ -138,6 +143,11 @@ class Selection:
 
     def may_select(self, service: Service) -> bool:
         """True if a Service selects pods of the bundle, or may."""
+        if service.key not in self._may:
+            self._may[service.key] = self._may_select(service)
+        return self._may[service.key]
+
+    def _may_select(self, service: Service) -> bool:
         asked = {key: value for key, value in service.selector.items() if key not in GIVEN and key != NAME}
         near = (*self._near(asked), *self._unknown) if asked else self.pods
         return any(map(service.may_select, near))
@@ -146,16 +156,18 @@ class Selection:
         """The machine that a Service is meant for, None where nothing says so."""
         names = (name_of(service.entry.obj), *service.selector.values())
         named = (self._by_name.get((service.namespace, name)) for name in names if name)
-        here = (*self._with_all(service), *self._alone_with_some(service), *filter(None, named))
-        return next(iter(here), None) or next(self._elsewhere(service, names), None)
+        here = chain(self._with_all(service), self._alone_with_some(service), filter(None, named))
+        return next(chain(here, self._elsewhere(service, names)), None)
 
     def _with_all(self, service: Service) -> Iterator[Machine]:
         """The machines of its namespace that have all labels, not all of them in the template."""
         return (each for each in self._having(service) if namespace_of(each.entry.obj) == service.namespace)
 
-    def _having(self, service: Service) -> Iterator[Machine]:
-        near = min((self._by_any_label.get(pair, []) for pair in service.selector.items()), key=len)
-        return (machine for machine, labels in near if service.selector.items() <= labels.items())
+    def _having(self, service: Service) -> list[Machine]:
+        if service.key not in self._all:
+            near = min((self._by_any_label.get(pair, []) for pair in service.selector.items()), key=len)
+            self._all[service.key] = [machine for machine, labels in near if service.selector.items() <= labels.items()]
+        return self._all[service.key]
 
     def _alone_with_some(self, service: Service) -> Iterator[Machine]:
         """The machines that alone have a label of the selector, and lack the others."""
