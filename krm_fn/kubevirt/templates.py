@@ -1,9 +1,10 @@
 """Templates that a repository holds: the objects in them, with the default values of their parameters filled in.
 
-Two kinds are known: OpenShift's Template and KubeVirt's VirtualMachineTemplate. A cluster makes objects of them where somebody
-asks for it, with values of its own; a template itself creates nothing.
+OpenShift's Template and KubeVirt's VirtualMachineTemplate are known, and the kinds from which Cluster API makes VMs. A cluster
+makes objects of them where somebody asks for it, with values of its own; a template itself creates nothing.
 
-upstream: kubevirt/virt-template staging/src/kubevirt.io/virt-template-engine/template/template.go:substituteParameters
+upstream: kubevirt/virt-template staging/src/kubevirt.io/virt-template-engine/template/template.go:substituteParameters;
+kubernetes-sigs/cluster-api-provider-kubevirt pkg/kubevirt/utils.go:newVirtualMachineFromKubevirtMachine
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.kubevirt.api_versions import CORE
 
@@ -31,20 +32,28 @@ MARK = "${"
 
 
 class Kind(NamedTuple):
-    """A kind of template: where its parameters stand, and its objects, or the only one; `made` is what that has to be."""
+    """A kind of template: where its parameters stand, and its objects, or the only one; `made` is what that has to be.
+
+    `named`: the object is called like the template, with more.
+    """
 
     parameters: Path
     objects: Path
     made: tuple[tuple[str, str], ...] = ()
+    named: bool = False
 
 
+VM = (("apiVersion", f"{CORE}/v1"), ("kind", "VirtualMachine"))
+MACHINES = "infrastructure.cluster.x-k8s.io"
 KINDS = {
     **dict.fromkeys([("template.openshift.io", "Template"), ("", "Template")], Kind(("parameters",), ("objects",))),
     ("template.kubevirt.io", "VirtualMachineTemplate"): Kind(
         ("spec", "parameters"),
         ("spec", "virtualMachine"),
-        (("apiVersion", f"{CORE}/v1"), ("kind", "VirtualMachine")),
+        VM,
     ),
+    (MACHINES, "KubevirtMachineTemplate"): Kind((), ("spec", "template", "spec", "virtualMachineTemplate"), VM, named=True),
+    (MACHINES, "KubevirtMachine"): Kind((), ("spec", "virtualMachineTemplate"), VM, named=True),
 }
 
 
@@ -66,7 +75,7 @@ def template_of(entry: Entry) -> Template:
     kind = KINDS[group_of(entry.obj), kind_of(entry.obj)]
     parameters = _Parameters(as_list(get(entry.obj, kind.parameters)))
     found = [
-        ((*entry.path, *path), {**parameters.filled_in(_homeless(obj)), **dict(kind.made)})
+        ((*entry.path, *path), {**parameters.filled_in(_homeless(_called(obj, entry, kind))), **dict(kind.made)})
         for path, obj in _objects(entry, kind)
     ]
     return Template(entry, tuple(found), parameters.open)
@@ -90,6 +99,10 @@ def _objects(entry: Entry, kind: Kind) -> Iterator[tuple[Path, Object]]:
     for number, obj in enumerate(as_list(written)):
         if isinstance(obj, dict):
             yield (*kind.objects, number), obj
+
+
+def _called(obj: Object, entry: Entry, kind: Kind) -> Object:
+    return {**obj, "metadata": {**as_map(obj.get("metadata")), "name": name_of(entry.obj)}} if kind.named else obj
 
 
 def _homeless(obj: Object) -> Object:

@@ -47,6 +47,8 @@ OF_REFERENCES = frozenset(("unresolved-instancetype", "unresolved-preference", "
 # Rules that say nothing of what leaves a step: it got objects that stay in git, to which labels for new VMs may refer, too.
 OF_INPUTS = frozenset(("unknown-default-label", *UNUSED))
 # Where these references stand: `former-name` is about others, too.
+# Rules that are off in the function, which tells of a build, and on where a repository is judged.
+ON_HERE = {"clear-text-password": "info"}
 FORMER_NAME, OF_MATCHERS = "former-name", (("instancetype", "name"), ("preference", "name"))
 
 
@@ -200,7 +202,8 @@ def judge_sources(
     before: Before | None = None,
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
-    config, found, lost = settings.config, parsed.found, parsed.lost
+    found, lost = parsed.found, parsed.lost
+    config = settings.config.but(severity={**ON_HERE, **settings.config.severity})
     surroundings = taken.surroundings(settings.external, options.runs).but(affixes=parsed.affixes)
     before = Before(items=found.items, config=config) if options.unchanged else before
     judging = _judging(taken, settings, options, before).but(units=found.units, surroundings=surroundings)

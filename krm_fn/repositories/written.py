@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 GROUP = "kubevirt.io"
 # What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.
-KINDS = re.compile(rb"""kind["']?\s*:\s*["']?(?:NetworkAttachmentDefinition|%b)""" % "|".join(HOMES).encode())
+OTHERS = ("NetworkAttachmentDefinition", "KubevirtMachine")
+KINDS = re.compile(rb"""kind["']?\s*:\s*["']?(?:%b)""" % "|".join((*OTHERS, *HOMES)).encode())
 # The files of a chart that helm prints, also of the charts in it.
 PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.

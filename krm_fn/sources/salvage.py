@@ -45,6 +45,7 @@ UNCERTAIN = frozenset(
         "failed-inference",
         "missing-object",
         "missing-revision",
+        "service-without-vm",
         "unresolved-flavor",
         "unresolved-instancetype",
         "unresolved-preference",

@@ -268,3 +268,32 @@ def test_equal_templates_have_their_findings_each_in_its_file(tmp_path):
     out = check(".", "-o", "json", "--no-cache", cwd=tmp_path)[1]
     errors = [each for each in json.loads(out)["results"] if each["severity"] == "error"]
     assert [(each["file"]["path"], each["line"]) for each in errors] == [("one/old.yaml", 15), ("two/new.yaml", 16)]
+
+
+MACHINES = """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1alpha1
+kind: {kind}
+metadata: {{name: workers, namespace: lab}}
+spec:{around}
+    virtualMachineTemplate:
+      metadata: {{namespace: tenants}}
+      spec:
+        runStrategy: Always
+        template:
+          spec:
+            domain:
+              cpu: {{core: 2}}
+              devices: {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "around", "line"),
+    [("KubevirtMachineTemplate", "\n  template:\n   spec:", 14), ("KubevirtMachine", "", 12)],
+)
+def test_what_cluster_api_makes_vms_of_is_judged_in_a_kustomization_and_alone(tmp_path, kind, around, line):
+    tree(tmp_path, {"web.yaml": MACHINES.format(kind=kind, around=around)})
+    alone = [each[:3] for each in found(tmp_path)]
+    (tmp_path / "kustomization.yaml").write_text("resources: [web.yaml]\n")
+    built = [each[:3] for each in found(tmp_path)]
+    assert (alone, built) == ([("unknown-field", "web.yaml", line)],) * 2

@@ -23,11 +23,11 @@ def found(kind, name, spec):
     return Found(spec=spec, ref=ref, origin="bundle")
 
 
-def judged(spec, *, instancetype=None, preference=None, configuration=None, template=True):
+def judged(spec, *, instancetype=None, preference=None, configuration=None, template=True, release="1.9"):
     """The findings about a VM `web` with instancetype `small` and preference `linux`, where their specs are given."""
     matchers = {"instancetype": {"name": "small"}, "preference": {"name": "linux"}}
     vm = {"metadata": {"name": "web"}, "spec": {**matchers, "template": {"spec": spec}} if template else matchers}
-    cluster, release = Cluster(configuration=configuration or {}), parse("1.9")
+    cluster, release = Cluster(configuration=configuration or {}), parse(release)
     resolution = Resolution(
         vm=vm,
         instancetype=found("Instancetype", "small", instancetype) if instancetype else None,
@@ -95,6 +95,16 @@ def test_a_launch_security_conflict_shows_none_of_it() -> None:
 def test_an_unmet_requirement_names_who_requires_and_who_falls_short(preference, instancetype, message) -> None:
     (finding,) = judged({}, instancetype=instancetype, preference={"requirements": preference})
     assert (finding.rule, finding.message) == ("unmet-requirement", message)
+
+
+@pytest.mark.parametrize(
+    ("topology", "fix"),
+    [(None, "set cpu.sockets to 4"), ("preferCores", "set cpu.cores to 4"), ("odd", "set cpu.sockets to 4")],
+)
+def test_a_vm_without_a_cpu_is_told_the_field_that_counts(topology, fix) -> None:
+    stated = {"requirements": {"cpu": {"guest": 4}}} | ({"cpu": {"preferredCPUTopology": topology}} if topology else {})
+    (finding,) = judged({}, preference=stated, release="1.0.0")
+    assert finding.message == f"VirtualMachineClusterPreference linux requires 4 vCPUs, but VirtualMachine web has 0; {fix}"
 
 
 def test_several_fields_that_count_are_named_together() -> None:

@@ -93,11 +93,13 @@ def indivisible_vcpus(instancetype: Object | None, preference: Object | None, re
 def _vcpus(instancetype: Object | None, preference: Object, spec: Object, release: Release) -> Unmet | None:
     """upstream: pkg/instancetype/preference/requirements/cpu.go:checkCPU"""
     required = whole_number(get(preference, ("requirements", "cpu", "guest")))
+    wanted: tuple[str, ...] = ()  # what counts once it is set
     if instancetype is not None:
         fields: tuple[str, ...] = ()
         actual = whole_number(get(instancetype, ("cpu", "guest")))
     elif get(spec, CPU) is None:  # only in 1.0.0, which judges the VM without its defaults
         fields, actual = (), 0
+        wanted = _counted(preference, release) if preferred_topology(preference, release) in TOPOLOGIES else ("sockets",)
     elif preferred_topology(preference, release) not in TOPOLOGIES:
         return None  # upstream counts nothing here
     else:
@@ -113,7 +115,7 @@ def _vcpus(instancetype: Object | None, preference: Object, spec: Object, releas
         actual=actual,
         source_path=(*REQUIREMENTS, "cpu", "guest"),
         upstream_path=", ".join(".".join((*cpu, field)) for field in fields) if len(fields) > 1 else "",
-        detail=(("counted", fields),),
+        detail=(("counted", fields or wanted),),
     )
 
 

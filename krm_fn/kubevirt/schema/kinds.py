@@ -32,6 +32,15 @@ FILLED = frozenset(("a string", "an integer", "a number", "true or false"))
 # Text with a choice in the CustomResourceDefinition that Go leaves out if it is "". Other such fields are written, or pointers.
 # upstream: kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go:DataVolumeSpec
 LEFT_OUT = ("contentType",)
+# Fields of a DataVolume that CDI has and KubeVirt's copy of its types lacks.
+# upstream: containerized-data-importer staging/src/kubevirt.io/containerized-data-importer-api/pkg/apis/core/v1beta1/types.go
+LATER = frozenset(
+    (
+        ("spec", "serviceAccountName"),
+        *(("spec", "source", "http", field) for field in ("checksum", "insecureSkipVerify")),
+        ("spec", "source", "vddk", "certConfigMap"),
+    )
+)
 OBJECT_KEYS = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
@@ -42,6 +51,7 @@ class Kind(Value):
     decode the object. `mutated`: a mutating webhook rewrites the object before the API server checks it against the
     CustomResourceDefinition. `status`: its status is a subresource, so the API server deletes it from what users write.
     `scale`: so are its replicas. `always`: fields of other releases are reported in every mode, because rendering reads them.
+    `neighbour`: another product serves it, whose release is not known, and its webhooks and its status are not KubeVirt's.
     upstream: pkg/util/openapi/openapi.go:Validate; it looks for `v1.<Kind>Spec`, and finds none for the other groups' kinds;
     pkg/virt-operator/resource/generate/components/crds.go, webhooks.go
     """
@@ -55,6 +65,7 @@ class Kind(Value):
     status: bool = False
     scale: bool = False
     always: bool = False
+    neighbour: bool = False
     since: Version = ()
     until: Version = ()
 
@@ -97,6 +108,8 @@ KINDS = (
         )
         for versions, until in ((("v1beta1",), ()), (("v1alpha1", "v1alpha2"), (1, 6)))
     ),
+    # KubeVirt has CDI's own type for the templates of DataVolumes.
+    Kind(group="cdi.kubevirt.io", versions=("v1beta1",), kind="DataVolume", type="v1.DataVolumeTemplateSpec", neighbour=True),
 )
 
 _by_kind: dict[tuple[str, str], list[Kind]] = {}
@@ -126,6 +139,8 @@ def counts(flaw: Flaw, row: Kind) -> bool:
     writes it as text, and leaves out empty values.
     upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, vmi-mutator.go:Mutate
     """
+    if row.neighbour:
+        return flaw.by != WEBHOOKS and flaw.kind != ELSEWHERE and flaw.path[:1] != ("status",) and flaw.path not in LATER
     if row.status and flaw.path[:1] == ("status",) and flaw.kind not in (UNKNOWN, ELSEWHERE):
         return row.mutated and refused(flaw, row)
     if _is_rewritten(flaw, row):
@@ -160,7 +175,7 @@ def refused(flaw: Flaw, row: Kind) -> bool:
     upstream: pkg/util/webhooks/webhooks.go:ValidateSchema, github.com/go-openapi/validate/object_validator.go
     """
     top = flaw.path[0] if flaw.path else ""  # a definition can refuse the object itself
-    if flaw.by == SERVER:
+    if flaw.by == SERVER or row.neighbour:
         return False
     if len(flaw.path) == 1 and flaw.kind in (UNKNOWN, ELSEWHERE, MISSING):
         return top == "spec" if flaw.kind == MISSING else top not in OBJECT_KEYS

@@ -1,12 +1,14 @@
 """Two machines have the same firmware UUID.
 
 What it finds: a `firmware.uuid` that two machines in the bundle share, or that a pool or replica set gives to all its
-machines.
+machines. Up to KubeVirt 1.5 also, as an info, VMs of one name in two namespaces that set none: KubeVirt derives it from the
+name alone.
 
 Why it matters: the guest sees it as the UUID of its mainboard. Windows activation, cluster software, monitoring and backup
 agents treat two machines with one UUID as the same machine. It usually comes from a copied manifest, and KubeVirt admits it.
 
-Fix: delete the UUID from the copy: the cluster gives each VM its own. Or write another one.
+Fix: delete the UUID from the copy: the cluster gives each VM its own. Or write another one. VMs of one name need one each up to
+1.5, and keep it: a VM that was created there has the same UUID after an upgrade.
 
 Example:
 
@@ -27,8 +29,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.objects import name_of, namespace_of
 from krm_fn.base.paths import get
-from krm_fn.rules.registry import rule
+from krm_fn.base.placeholders import is_filled_in
+from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.machines import machines, repeated, twice
 
 TYPE_CHECKING = False
@@ -36,10 +40,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.registry import Hit
     from krm_fn.rules.shared.machines import Machine
 
 UUID = ("domain", "firmware", "uuid")
+# The release since which a VM gets a UUID that is drawn at random.
+# upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go; before it pkg/virt-controller/watch/vm/vm.go
+RANDOM_SINCE = (1, 6)
 
 
 @rule(severity="warning")
@@ -47,6 +53,8 @@ def duplicate_firmware_uuid(facts: BundleFacts) -> Iterator[Hit]:
     for machine, other in repeated(_uuids(facts)):
         fix = "delete it, so that the cluster creates one" + ("" if other is machine else ", or set another")
         yield twice(machine, other, UUID, what="firmware UUID", fix=fix)
+    if facts.release.within(until=RANDOM_SINCE):
+        yield from _of_namesakes(facts)
 
 
 def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
@@ -54,3 +62,22 @@ def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
         uuid = get(machine.spec, UUID)
         if isinstance(uuid, str) and uuid:
             yield uuid.lower(), machine
+
+
+def _of_namesakes(facts: BundleFacts) -> Iterator[Hit]:
+    """The VMs of one kind and name in several namespaces that set no UUID; the VMs of pools have the name and a number."""
+    found: dict[tuple[bool, str], list[Machine]] = {}
+    for machine in machines(facts.bundle):
+        name, uuid = name_of(machine.entry.obj), get(machine.spec, UUID)
+        if machine.vm and uuid in (None, "") and name and namespace_of(machine.entry.obj) and not is_filled_in(name):
+            found.setdefault((machine.pooled, name), []).append(machine)
+    for namesakes in found.values():
+        for machine, other in zip(namesakes, (*namesakes[1:], namesakes[0]), strict=True) if len(namesakes) > 1 else ():
+            fact = f"{other} gets the same firmware UUID, since KubeVirt up to 1.5 derives it from the name alone"
+            yield Hit(
+                message=f"{fact}; set firmware.uuid",
+                path=(*machine.path, *UUID),
+                about=machine.entry,
+                severity="info",
+                related=also(other.entry, (*other.path, *UUID)),
+            )

@@ -28,21 +28,16 @@ Example:
 
 from __future__ import annotations
 
-import binascii
-
-from krm_fn.base.paths import as_list, as_map
 from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.cloud_init import inline_data
 from krm_fn.rules.shared.machines import machines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from krm_fn.base.objects import Object
     from krm_fn.rules.facts.bundles import BundleFacts
 
-SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
-KINDS_OF_DATA = ("userData", "userDataBase64")
 HEADER = "#cloud-config"
 # Top-level keys of cloud-config that no other format has; one of them at the start of a line identifies the data.
 KEYS = frozenset(
@@ -75,32 +70,10 @@ KEYS = frozenset(
 @rule(severity="warning")
 def headless_user_data(facts: BundleFacts) -> Iterator[Hit]:
     for machine in machines(facts.bundle):
-        for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
-            for source in SOURCES:
-                if source not in as_map(volume):
-                    continue
-                for key in _headless(as_map(volume[source])):
-                    yield Hit(
-                        message=f"the user data is cloud-config, but does not start with {HEADER}; make that its first line",
-                        path=(*machine.path, "volumes", index, source, key),
-                        about=machine.entry,
-                    )
-
-
-def _headless(source: Object) -> Iterator[str]:
-    """The keys of a cloud-init source that hold such data."""
-    for key in KINDS_OF_DATA:
-        if key in source and _lacks_header(_read(source[key], encoded=key != "userData")):
-            yield key
-
-
-def _read(data: object, *, encoded: bool) -> str:
-    if not isinstance(data, str) or not encoded:
-        return data if isinstance(data, str) else ""
-    try:
-        return binascii.a2b_base64(data).decode()
-    except (binascii.Error, ValueError):
-        return ""
+        for path, data in inline_data(machine, "userData"):
+            if _lacks_header(data):
+                message = f"the user data is cloud-config, but does not start with {HEADER}; make that its first line"
+                yield Hit(message=message, path=path, about=machine.entry)
 
 
 def _lacks_header(text: str) -> bool:

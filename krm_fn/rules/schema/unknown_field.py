@@ -1,7 +1,8 @@
 """An object has a field that its kind does not have.
 
 What it finds: a key that no release of the API has in that place, usually a misspelt or misplaced one. Where the bundle
-contains the kind's CustomResourceDefinition, that definition decides. The rule `field-of-another-release` reports fields
+contains the kind's CustomResourceDefinition, that definition decides. Of DataVolumes, CDI's own kind, the fields count that any
+release of KubeVirt has in `dataVolumeTemplates`. The rule `field-of-another-release` reports fields
 that another release has.
 
 Why it matters: a strict client such as kubectl refuses the object. Other clients send it, and the API server drops the field

@@ -8,7 +8,9 @@ numbers also needed quotes. Ports and similar fields accept both strings and int
 warning where an empty map has a meaning, as in `rng: {}`; elsewhere it counts as absent.
 
 Why it matters: the API server refuses the object. YAML makes the mistake easy: `8` is a number, and `"8"` is a string. The
-API server drops null silently, and the intended device is missing.
+API server drops null silently where an object is created, and the intended device is missing. Server-side apply (`kubectl apply
+--server-side`, Helm 4, Flux, Argo CD's `ServerSideApply`) keeps it and refuses the object: `must be of type object: "null"`.
+KubeVirt itself removes null from VirtualMachines and instances before that.
 
 Fix: write the value that the message proposes, or a value of the type that it names.
 
@@ -27,6 +29,7 @@ from __future__ import annotations
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED
+from krm_fn.kubevirt.schema.kinds import kind_known
 from krm_fn.kubevirt.schema.scalars import QUANTITY
 from krm_fn.rules.registry import ALWAYS, Hit, rule
 from krm_fn.rules.shared.schemas import place_of, shown
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.schema import ObjectFacts
     from krm_fn.kubevirt.schema.flaws import Flaw
 
+DROPPED = "create and client-side apply drop it, and server-side apply refuses the object"
 # An empty map is not a matcher: it needs a name.
 MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
 
@@ -48,7 +52,8 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
         if flaw.kind == NULL:
             matcher = flaw.path[-2:] in MATCHERS
             meant = "{name: NAME}" if matcher else "{}"
-            message = f"{place_of(flaw)} is null, which counts as absent; write {meant} to set it, or remove it"
+            fact = ", which counts as absent" if _is_rewritten(facts) else f": {DROPPED}"
+            message = f"{place_of(flaw)} is null{fact}; write {meant} to set it, or remove it"
             yield Hit(
                 message=counted(message, flaw.more),
                 path=flaw.path,
@@ -65,6 +70,12 @@ def wrong_type(facts: ObjectFacts) -> Iterator[Hit]:
                 upstream=flaw.upstream,
                 severity="warning" if flaw.taken else "",
             )
+
+
+def _is_rewritten(facts: ObjectFacts) -> bool:
+    """True for an object that a mutating webhook writes anew, without null, before the API server looks at it."""
+    row = kind_known(facts.entry.obj, facts.release)
+    return row is not None and row.mutated
 
 
 def _misspelt(flaw: Flaw) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.objects import group_of
 from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import show
 
@@ -16,8 +17,10 @@ MOST_LISTED = 8
 
 
 def the_schema(facts: ObjectFacts, flaw: Flaw) -> str:
-    """`KubeVirt 1.9.0`, or the CustomResourceDefinition that was read in its place."""
-    return f"the CustomResourceDefinition {flaw.schema}" if flaw.schema else f"KubeVirt {facts.release}"
+    """`KubeVirt 1.9.0`, `CDI` for a kind of its own, or the CustomResourceDefinition that was read in its place."""
+    if flaw.schema:
+        return f"the CustomResourceDefinition {flaw.schema}"
+    return "CDI" if group_of(facts.entry.obj) == "cdi.kubevirt.io" else f"KubeVirt {facts.release}"
 
 
 def field_of(flaw: Flaw) -> str:

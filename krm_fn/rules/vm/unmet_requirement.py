@@ -68,5 +68,6 @@ def _fix(unmet: Unmet, *, by_type: bool) -> str:
     if unmet.kind == "architecture":
         return f"set architecture to {brief(unmet.required)}"
     counted = dict(unmet.detail).get("counted", ())
-    fields = " and ".join(counted) or "domain.memory.guest"
-    return f"raise {fields} {'until their product is' if len(counted) > 1 else 'to'} {brief(unmet.required)}"
+    verb, around = ("set", "cpu.") if counted and not unmet.actual else ("raise", "")  # 0: there is no block cpu yet
+    fields = " and ".join(f"{around}{field}" for field in counted) or "domain.memory.guest"
+    return f"{verb} {fields} {'until their product is' if len(counted) > 1 else 'to'} {brief(unmet.required)}"
