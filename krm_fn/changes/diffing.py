@@ -8,6 +8,7 @@ from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.changes import policies
+from krm_fn.changes.data import Data
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"
+ADDED = "added"
 OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
@@ -102,19 +104,25 @@ class Sides(Value):
         }
 
     def records(self) -> Iterator[Object]:
+        data = None if self.assumptions.new else Data(self.base, self.head)
         for key in self.keys:
             old, new = self.base.holders.get(key), self.head.holders.get(key)
-            if old is None or new is None:
-                change = "added" if old is None else "removed"
-                yield {**_record(key, change), "effect": [change]}
-            elif old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
-                yield {**_record(key, "changed"), **refused_record(wrong)}
-            elif misshapen(old.obj, self.base.analysis.release):
-                if old.obj != new.obj:
-                    yield {**_record(key, "added"), "effect": ["added"]}  # no cluster has the old one
-            else:
-                pair = self._pair(old, new)
-                yield {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
+            record = self._record(key, old, new)
+            if record is not None:
+                existing = None if record["change"] == ADDED else old
+                yield data.added_to(record, existing, new) if data else record
+
+    def _record(self, key: Key, old: Entry | None, new: Entry | None) -> Object | None:
+        """What happens to the object of a key; None where neither side of it can be in a cluster."""
+        if old is None or new is None:
+            change = ADDED if old is None else "removed"
+            return {**_record(key, change), "effect": [change]}
+        if old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
+            return {**_record(key, "changed"), **refused_record(wrong)}
+        if misshapen(old.obj, self.base.analysis.release):  # no cluster has the old one
+            return {**_record(key, ADDED), "effect": [ADDED]} if old.obj != new.obj else None
+        pair = self._pair(old, new)
+        return {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
 
     def _keys_of(self, pair: Pair) -> Object:
         kind = pair.owner.kind

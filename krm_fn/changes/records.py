@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing"
 # What a record is told for, although the machine stays as it is.
-TOLD = ("revisionsChanged", "creates", "keeps", "replicas", "pod", "manifest", "policies")
+TOLD = ("revisionsChanged", "creates", "keeps", "replicas", "pod", "manifest", "policies", "data")
 RUNNING, HALTED, STOPPED, STARTED = "running", "halted", "stopped", "started"
 
 

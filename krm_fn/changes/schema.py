@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from krm_fn.changes.data import IGNORED
+from krm_fn.changes.data import KINDS as DATA_KINDS
 from krm_fn.changes.effects import LIVE, MIGRATION, NEW, NEXT_START, PARTS, RESTART
 from krm_fn.changes.owners import KINDS
 from krm_fn.changes.owners import SOURCES as OWN
@@ -61,6 +63,7 @@ def schema() -> Schema:
             "unknown": _unknown(),
             "cause": _cause(),
             "kept": _kept(),
+            "data": _data(),
             "update": _update(),
             **names(),
             **sizes(),
@@ -117,7 +120,8 @@ def _vm() -> Schema:
             "change": {"enum": ["added", "removed", "renamed", "changed"]},
             "from": {"$ref": "#/$defs/name"},
             "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
-            "deletes": _list(TEXT, "objects that are deleted with the VM of the old name"),
+            "deletes": _list(TEXT, "the disks that are deleted: those of `data` with the effect `deleted`"),
+            "data": _list({"$ref": "#/$defs/data"}, "what happens to disks, ConfigMaps and Secrets that the machine uses"),
             "effect": effect,
             "update": {"$ref": "#/$defs/update"},
             "restartRequired": _text("the message of the condition RestartRequired"),
@@ -152,6 +156,22 @@ def _vm() -> Schema:
             "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
+    )
+
+
+def _data() -> Schema:
+    effects = sorted({effect for level in LEVELS for effect in level.of_data} | {IGNORED})
+    return _object(
+        {
+            "kind": {"enum": sorted(DATA_KINDS)},
+            "name": _text("its name; in a pool, * stands for the number of a VM"),
+            "effect": {"enum": effects},
+            "size": _text("the size of a disk that is deleted, or before the edit"),
+            "newSize": TEXT,
+            "fields": _list(TEXT, "the paths of the edit"),
+            "message": TEXT,
+        },
+        required=("kind", "name", "effect"),
     )
 
 

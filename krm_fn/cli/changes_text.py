@@ -13,7 +13,7 @@ from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_fields import cause, causes, change, field, value, values
 from krm_fn.cli.changes_groups import counted, counts, grouped, label, place, places, reach_line, reaches
-from krm_fn.cli.changes_sizes import pod_lines, quota_lines
+from krm_fn.cli.changes_sizes import data_lines, pod_lines, quota_lines
 from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
 from krm_fn.cli.pens import TEXT
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"
-COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
+COLORS = {"refused": RED, "data": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
 WIDTH = 100
 MOST_USERS = 5  # of a renamed object, that are named
 
@@ -38,6 +38,7 @@ SIZES = frozenset(
         *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
     )
 )
+TEMPLATES = "/spec/dataVolumeTemplates"
 LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
 STATE_IT = "add the KubeVirt object, or name the settings with --configuration"
 CLAIM, SHARED = "PersistentVolumeClaim/", "ReadWriteMany"
@@ -121,7 +122,7 @@ def _names(group: Group) -> Iterator[str]:
 
 def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     """The indented lines about a VM: why, and what differs. If they are `generic`, they do not name it."""
-    yield from _renamed(record, pen, generic=generic)
+    yield from _renamed(record)
     yield from _judgements(record, pen)
     for key, word in LABELS.items():
         if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
@@ -133,7 +134,10 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
         yield f"  guest: {guest(record, pen)}"
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
     yield from _changes(record.get("changes", ()), pen)
+    yield from (f"  {line}" for line in data_lines(record, pen, lambda name: _of(name, record.get("from", record), generic)))
     for path in record.get("manifest", ()):
+        if path.startswith(TEMPLATES) and "data" in record:
+            continue  # said with the DataVolumes
         yield f"  {pen.name(path.removeprefix('/').replace('/', '.'))} is edited, but {_unread(path)}"
     for name in record.get("creates", ()):
         yield f"  creates {pen.name(_of(name, record, generic))}"
@@ -187,17 +191,14 @@ def _judgements(record: Object, pen: Pen) -> Iterator[str]:
 
 def _unread(path: str) -> str:
     """Why an edit of a manifest has no effect."""
-    if path.startswith("/spec/dataVolumeTemplates"):
+    if path.startswith(TEMPLATES):
         return "KubeVirt does not change a DataVolume that exists"
     return "that changes no machine"
 
 
-def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
-    if "from" not in record:
-        return
-    yield f"  taken as a rename: {SHOWN_BY[record['shownBy']]}"
-    for name in record.get("deletes", ()):
-        yield f"  deletes {pen.name(_of(name, record['from'], generic))}, with its data"
+def _renamed(record: Object) -> Iterator[str]:
+    if "from" in record:
+        yield f"  taken as a rename: {SHOWN_BY[record['shownBy']]}"
 
 
 def _of(name: str, owner: Object, generic: bool) -> str:
@@ -299,7 +300,8 @@ def gist(record: Object, pen: Pen) -> str:
     others = [each for each in record.get("changes", ()) if not (parts and each["path"] in SIZES)]
     parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
     parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
-    parts += [f"deletes {pen.name(name)}, with its data" for name in record.get("deletes", ())[:2]]
+    data = list(data_lines(record, pen))
+    parts += [*data[:2], *([f"{len(data) - 2} more"] if len(data) > 2 else [])]
     parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
     return "; ".join(parts or map(pen.prose, pod_lines(record)))
 

@@ -65,6 +65,41 @@ def test_equal_sides_have_the_line_of_figures_alone(sides: Path) -> None:
     assert run("diff", "base", "base/vm.yaml", cwd=sides).stdout == "none of 1 VM changes\n"
 
 
+IMAGE = """\
+apiVersion: cdi.kubevirt.io/v1beta1
+kind: DataVolume
+metadata: {name: img}
+spec:
+  source: {http: {url: "https://example.org/first.qcow2"}}
+  storage: {resources: {requests: {storage: 5Gi}}}
+---
+"""
+IMAGE_USER = BASE + "      volumes: [{name: d, dataVolume: {name: img}}]\n"
+
+
+def test_an_edit_of_a_data_volume_is_refused_and_fails(tmp_path: Path) -> None:
+    tree(tmp_path, {"base.yaml": IMAGE + IMAGE_USER, "head.yaml": IMAGE.replace("first", "second") + IMAGE_USER})
+    ran = run("diff", "base.yaml", "head.yaml", cwd=tmp_path)
+    assert ran.returncode == 1
+    assert ran.stdout == (
+        "VirtualMachine default/web: an edit of what it uses is refused; stays as it is\n"
+        "  refused: DataVolume/img: spec.source.http.url: CDI refuses it (Cannot update DataVolume Spec), so the apply fails and "
+        "the disk stays; for another disk, use another name\n"
+        "\n"
+        "1 of 1 VM changes: 1 data refused\n"
+    )
+
+
+def test_a_deleted_disk_fails_and_a_vm_that_is_made_anew_without_one_does_not(tmp_path: Path) -> None:
+    tree(tmp_path, {"base.yaml": IMAGE + IMAGE_USER, "head.yaml": IMAGE_USER, "renamed.yaml": BASE.replace("web", "shop")})
+    ran = run("diff", "base.yaml", "head.yaml", cwd=tmp_path)
+    assert ran.returncode == 1
+    assert "  deletes DataVolume/img, with its data (5Gi)\n" in ran.stdout
+    assert run("diff", "base.yaml", "head.yaml", "--fail-on", "refused", cwd=tmp_path).returncode == 0
+    tree(tmp_path, {"old.yaml": BASE})
+    assert run("diff", "old.yaml", "renamed.yaml", cwd=tmp_path).returncode == 0
+
+
 REFUSED = """\
 apiVersion: kubevirt.io/v1
 kind: VirtualMachine

@@ -81,7 +81,7 @@ def test_a_rename_says_what_it_means(tmp_path):
     assert out.splitlines()[:3] == [
         "VirtualMachine ci/new (was old): is renamed: KubeVirt deletes the VM of the old name and creates a new one",
         "  taken as a rename: the content is the same",
-        "  deletes DataVolume/root, with its data",
+        "  deletes DataVolume/root, with its data (1Gi)",
     ]
 
 

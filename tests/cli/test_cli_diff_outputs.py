@@ -165,7 +165,7 @@ def test_a_placement_that_changes_moves_no_vm_that_runs() -> None:
 
 
 def test_every_effect_has_a_word_a_sentence_and_a_meaning() -> None:
-    effects = {effect for level in LEVELS for effect in level.effects}
+    effects = {effect for level in LEVELS for effect in (*level.effects, *(f"data:{each}" for each in level.of_data))}
     assert effects == CALLED.keys()
     assert effects < OF_VM.keys()
     assert set(IN_ORDER) <= LEGEND.keys()
