@@ -44,8 +44,8 @@ def _head(sides: list[Object]) -> str:
 def _differing(before: Object, after: Object) -> Iterator[str]:
     old, new = before["requests"], after["requests"]
     for name in sorted(old | new, key=lambda name: (name not in ALWAYS, name)):
-        if old.get(name) != new.get(name):
-            yield f"{ALWAYS.get(name, name)} {_amount(name, old)} → {_amount(name, new)}"
+        if (before_it := _amount(name, old)) != (after_it := _amount(name, new)):
+            yield f"{ALWAYS.get(name, name)} {before_it} → {after_it}"
     if before["qosClass"] != after["qosClass"]:
         yield f"{QOS} {before['qosClass']} → {after['qosClass']}"
 
@@ -75,7 +75,7 @@ def _use(row: Object) -> str:
     before, after, hard = (amount(name, row[key]) for key in ("before", "after", "hard"))
     former = f" (before: {amount(name, row['hardBefore'])})" if "hardBefore" in row else ""
     over = f": over by {amount(name, row['exceeded'])}" if "exceeded" in row else ""
-    used = f"{before} → {after}" if row["before"] != row["after"] else after
+    used = f"{before} → {after}" if before != after else after
     return f"{name} {used} of {hard}{former}{over}"
 
 

@@ -11,7 +11,7 @@ from krm_fn.changes import renames
 from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
-from krm_fn.cli.changes_fields import cause, causes, change, field, value, values
+from krm_fn.cli.changes_fields import SIZES, change_lines, field, guest, value, values
 from krm_fn.cli.changes_groups import counted, counts, grouped, label, place, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import data_lines, pod_lines, quota_lines
 from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
@@ -32,14 +32,7 @@ MOST_USERS = 5  # of a renamed object, that are named
 
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
-SIZES = frozenset(
-    (
-        *(f"/spec/domain/cpu/{key}" for key in ("sockets", "cores", "threads", "maxSockets")),
-        *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
-    )
-)
 TEMPLATES = "/spec/dataVolumeTemplates"
-LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
 STATE_IT = "add the KubeVirt object, or name the settings with --configuration"
 CLAIM, SHARED = "PersistentVolumeClaim/", "ReadWriteMany"
 LABELS = {
@@ -130,10 +123,10 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     yield from _unmoved(record, pen, generic=generic)
     yield from _unknown(record)
     yield from _of_pool(record, pen)
-    if "guest" in record:
-        yield f"  guest: {guest(record, pen)}"
+    if said := guest(record, pen, changes=record.get("changes", ())):
+        yield f"  guest: {said}"
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
-    yield from _changes(record.get("changes", ()), pen)
+    yield from change_lines(record.get("changes", ()), pen)
     yield from (f"  {line}" for line in data_lines(record, pen, lambda name: _of(name, record.get("from", record), generic)))
     for path in record.get("manifest", ()):
         if path.startswith(TEMPLATES) and "data" in record:
@@ -248,37 +241,6 @@ def _of_pool(record: Object, pen: Pen) -> Iterator[str]:
         yield f"  at most {record['atOnce']} at once"
     if record.get("rollout") in ROLLOUTS:
         yield f"  {ROLLOUTS[record['rollout']]}"
-
-
-def guest(record: Object, pen: Pen) -> str:
-    """How the size of the guest changes: `vCPUs 2 → 4, memory 2Gi → 4Gi`."""
-    words = {"vcpus": "vCPUs", "memory": "memory"}
-    return ", ".join(f"{word} {values(record['guest'][key], pen)}" for key, word in words.items() if key in record["guest"])
-
-
-def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
-    """The changes by their causes. A single change of a cause has it in its own line."""
-    by_cause: dict[tuple[str, ...], list[Object]] = {}
-    for each in changes:
-        by_cause.setdefault(tuple(cause(one, pen) for one in each["causes"]), []).append(each)
-    for told, several in by_cause.items():
-        if len(several) > 1 and told:
-            yield f"  because of {causes(told)}:"
-            yield from (f"    {change(each, pen)}" for each in sorted(several, key=_is_limit))
-        else:
-            yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in several)
-
-
-def _is_limit(each: Object) -> bool:
-    """True for what only follows from the size of the guest; a reader wants to see the size first."""
-    return each["path"] in LIMITS
-
-
-def _because(each: Object, pen: Pen) -> str:
-    """The causes of one change. Values that it has itself are not repeated."""
-    both = ("old", "new")
-    told = [cause(one, pen, valued=[one.get(key) for key in both] != [each.get(key) for key in both]) for one in each["causes"]]
-    return f"; because of {causes(told)}" if told else ""
 
 
 def _kept(kept: Object, pen: Pen) -> Iterator[str]:
