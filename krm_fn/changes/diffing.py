@@ -11,6 +11,7 @@ from krm_fn.changes import policies
 from krm_fn.changes.data import Data
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
+from krm_fn.changes.opened_gates import OpenedGates
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
@@ -105,12 +106,14 @@ class Sides(Value):
 
     def records(self) -> Iterator[Object]:
         data = None if self.assumptions.new else Data(self.base, self.head)
+        gates = OpenedGates(self.base, self.head)
         for key in self.keys:
             old, new = self.base.holders.get(key), self.head.holders.get(key)
             record = self._record(key, old, new)
             if record is not None:
                 existing = None if record["change"] == ADDED else old
-                yield data.added_to(record, existing, new) if data else record
+                judged = gates.added_to(record, new if existing else None)
+                yield data.added_to(judged, existing, new) if data else judged
 
     def _record(self, key: Key, old: Entry | None, new: Entry | None) -> Object | None:
         """What happens to the object of a key; None where neither side of it can be in a cluster."""

@@ -152,6 +152,10 @@ def _vm() -> Schema:
             },
             "unedited": {"const": True, "description": "with `asBefore`: the manifest of the VM is the same on both sides"},
             "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
+            "gates": _list(
+                _object(dict.fromkeys(("gate", "release", "needs"), TEXT), required=("gate", "release", "needs")),
+                "the feature gates that the new release opens, and what the cluster needs for the machine then",
+            ),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
             "policies": _list(_policy(), "what policies say of the change"),
         },

@@ -32,7 +32,7 @@ LEVELS = (
     Level(word="live", effects=("live",), of_data=(LIVE, GROWS)),
     Level(
         word="any",
-        effects=("atNextStart", "started", "added", "scaledOut", "newOnly"),
+        effects=("gateOpened", "atNextStart", "started", "added", "scaledOut", "newOnly"),
         of_data=(NEXT_START, MISSING, TAKEN_OVER, STAYS),
     ),
 )
@@ -59,6 +59,7 @@ CALLED = {
     "live": "live",
     "data:live": "data live",
     "data:grows": "disk grows",
+    "gateOpened": "new needs of the cluster",
     "started": "started",
     "added": "new",
     "scaledOut": "scaled out",

@@ -32,6 +32,7 @@ MOST_USERS = 5  # of a renamed object, that are named
 
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
+DISABLE = "provide it, or list the gate in developerConfiguration.disabledFeatureGates"
 TEMPLATES = "/spec/dataVolumeTemplates"
 STATE_IT = "add the KubeVirt object, or name the settings with --configuration"
 CLAIM, SHARED = "PersistentVolumeClaim/", "ReadWriteMany"
@@ -128,6 +129,9 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
     yield from change_lines(record.get("changes", ()), pen)
     yield from (f"  {line}" for line in data_lines(record, pen, lambda name: _of(name, record.get("from", record), generic)))
+    for each in record.get("gates", ()):
+        opened = f"KubeVirt {pen.prose(each['release'])} opens feature gate {pen.name(each['gate'])} by default"
+        yield f"  {opened}, which needs {pen.prose(each['needs'])}; {DISABLE}"
     for path in record.get("manifest", ()):
         if path.startswith(TEMPLATES) and "data" in record:
             continue  # said with the DataVolumes
@@ -264,6 +268,7 @@ def gist(record: Object, pen: Pen) -> str:
     parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
     data = list(data_lines(record, pen))
     parts += [*data[:2], *([f"{len(data) - 2} more"] if len(data) > 2 else [])]
+    parts += [f"{each['gate']} needs {pen.prose(each['needs'])}" for each in record.get("gates", ())]
     parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
     return "; ".join(parts or map(pen.prose, pod_lines(record)))
 

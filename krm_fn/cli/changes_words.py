@@ -45,6 +45,7 @@ OF_VM = {
     "live": "change{s} while {they} run{s}",
     "data:live": "get{s} other data while {they} run{s}",
     "data:grows": "a disk grows",
+    "gateOpened": "need{s} something new of the cluster",
     "started": "{is} started",
     "added": "{is} new",
     "scaledOut": "KubeVirt creates some",

@@ -65,7 +65,7 @@ def readings_of(spec: Object) -> Iterator[Read]:
     """What the instance of a spec reads."""
     shared = by_name(entries(spec, "domain", "devices", "filesystems"))
     for volume in volumes_of(spec):
-        when = LIVE if volume.get("name") in shared else NEXT_START
+        when = LIVE if text(volume.get("name")) in shared else NEXT_START
         yield from _found(volume, VOLUMES, when)
     for credential in entries(spec, "accessCredentials"):
         for row in CREDENTIALS:
