@@ -56,6 +56,8 @@ class Data:
 
     def added_to(self, record: Object, old: Entry | None, new: Entry | None) -> Object:
         """The record with what the change does to the machine's data: `data`, and the names of what is deleted: `deletes`."""
+        if not self._changed and as_map(record.get("update")).get("sent") is False:
+            return record  # neither the machine nor an object that it uses is edited
         found = [*self._of_templates(record, old, new), *self._of_objects(record, old, new)] if old else self._new(new)
         if not found:
             return record
@@ -74,7 +76,9 @@ class Data:
                 yield _entry(
                     DATA_VOLUME, name, STAYS, "leaves dataVolumeTemplates; KubeVirt keeps it and deletes it with the VM"
                 )
-            elif name in after and (edit := edit_of_disk(DATA_VOLUME, {"spec": spec}, {"spec": after[name]}, self._world(old))):
+            elif spec != after.get(name, spec) and (
+                edit := edit_of_disk(DATA_VOLUME, {"spec": spec}, {"spec": after[name]}, self._world(old))
+            ):
                 yield _entry(
                     DATA_VOLUME, name, IGNORED, "KubeVirt does not change a DataVolume that exists", fields=list(edit.fields)
                 )

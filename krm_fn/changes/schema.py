@@ -146,21 +146,21 @@ def _vm() -> Schema:
             "guest": _object({"vcpus": _sizes({"type": "integer"}), "memory": _sizes(TEXT)}),
             "pod": {"$ref": "#/$defs/pods"},
             "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
-            "asBefore": {
-                "const": True,
-                "description": "it fails for the same reasons without the change, too",
-            },
+            "asBefore": {"const": True, "description": "it fails for the same reasons without the change, too"},
             "unedited": {"const": True, "description": "with `asBefore`: the manifest of the VM is the same on both sides"},
             "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
-            "gates": _list(
-                _object(dict.fromkeys(("gate", "release", "needs"), TEXT), required=("gate", "release", "needs")),
-                "the feature gates that the new release opens, and what the cluster needs for the machine then",
-            ),
+            "gates": _gates(),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
             "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
     )
+
+
+def _gates() -> Schema:
+    keys = ("gate", "release", "needs")
+    about = "the feature gates that the new release opens, and what the cluster needs for the machine then"
+    return _list(_object(dict.fromkeys(keys, TEXT), required=keys), about)
 
 
 def _data() -> Schema:
