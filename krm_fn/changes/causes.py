@@ -17,7 +17,7 @@ from krm_fn.kubevirt.updates.starting import made_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -86,16 +86,22 @@ class Sources(Value):
         return cls(edits=tuple(_edits(base, head)))
 
     def causes(self, difference: Difference) -> list[Object]:
-        """The edits that make a difference; the first edit of all where none makes it alone."""
-        found = [edit.cause for edit in self.edits if any(_touch(pointer, difference.pointer) for pointer in edit.makes)]
-        return found or [edit.cause for edit in self.edits][:1]
+        """The edits that give the new value, else those that make the difference, else the first of all."""
+        giving = [edit.cause for edit in self.edits if _reach(edit.gives, difference)]
+        making = giving or [edit.cause for edit in self.edits if _reach(edit.makes, difference)]
+        return making or [edit.cause for edit in self.edits][:1]
 
 
 class Edit(Value):
-    """One edit: the cause as it is shown, and the paths of the instance that it changes by itself."""
+    """One edit: the cause as it is shown, and the paths of the instance that it changes by itself.
+
+    `gives`: the paths whose values the new side would not have without it. A VM that gets an instancetype gives up its own
+    size in the same change, so neither edit makes a VM by itself, but the instancetype gives the size.
+    """
 
     cause: Object
     makes: frozenset[str]
+    gives: frozenset[str] = frozenset()
 
 
 def _edits(base: Side, head: Side) -> Iterator[Edit]:
@@ -158,9 +164,12 @@ def _of_reference(field: str, base: Side, head: Side, before: Object) -> Iterato
     old, new = base.parts[field], head.parts[field]
     moved = _moved(field, base.written, head.written)
     if moved:
+        after = head.instance({})
         changed = {field: new, VM: _with_matcher(field, base, head)}
         cause = _of_owner(head.owner, f"{head.owner.vm}.spec.{field}{moved}")
-        yield Edit(cause={**cause, **_matched(field, moved, base, head)}, makes=_made(base, changed, before))
+        without = {field: old, VM: _with_matcher(field, head, base)}
+        gives = _made(head, without, after) if after is not None else frozenset()
+        yield Edit(cause={**cause, **_matched(field, moved, base, head)}, makes=_made(base, changed, before), gives=gives)
     elif old is not None and new is not None and old.spec != new.spec:
         for each in compared(old.spec, new.spec):
             spec = _with_field(old.spec, new.spec, each.steps)
@@ -218,6 +227,10 @@ def _of_cluster(base: Side, head: Side, before: Object) -> Iterator[Edit]:
         cluster = base.parts[CLUSTER].but(configuration=_with_field(old, new, each.steps))
         cause = {"source": CLUSTER, "kind": "KubeVirt", "field": "spec.configuration" + _dotted(each.pointer)}
         yield Edit(cause={**cause, **_values(each)}, makes=_made(base, {CLUSTER: cluster}, before))
+
+
+def _reach(pointers: Iterable[str], difference: Difference) -> bool:
+    return any(_touch(pointer, difference.pointer) for pointer in pointers)
 
 
 def _touch(one: str, other: str) -> bool:

@@ -8,8 +8,10 @@ from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.changes import policies
+from krm_fn.changes.data import Data
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
+from krm_fn.changes.opened_gates import OpenedGates
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"
+ADDED = "added"
 OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
@@ -103,20 +106,28 @@ class Sides(Value):
         }
 
     def records(self) -> Iterator[Object]:
+        data = None if self.assumptions.new else Data(self.base, self.head)
+        gates = OpenedGates(self.base, self.head)
         for key in self.keys:
             old, new = self.base.holders.get(key), self.head.holders.get(key)
-            if old is None or new is None:
-                change = "added" if old is None else "removed"
-                yield {**_record(key, change), "effect": [change]}
-            elif old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
-                yield {**_record(key, "changed"), **refused_record(wrong)}
-            elif misshapen(old.obj, self.base.analysis.release):
-                if old.obj != new.obj:
-                    yield {**_record(key, "added"), "effect": ["added"]}  # no cluster has the old one
-            else:
-                pair = self._pair(old, new)
-                record = {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
-                yield self._with_unknown(record, key, pair)
+            record = self._record(key, old, new)
+            if record is not None:
+                existing = None if record["change"] == ADDED else old
+                judged = gates.added_to(record, new if existing else None)
+                yield data.added_to(judged, existing, new) if data else judged
+
+    def _record(self, key: Key, old: Entry | None, new: Entry | None) -> Object | None:
+        """What happens to the object of a key; None where neither side of it can be in a cluster."""
+        if old is None or new is None:
+            change = ADDED if old is None else "removed"
+            return {**_record(key, change), "effect": [change]}
+        if old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
+            return {**_record(key, "changed"), **refused_record(wrong)}
+        if misshapen(old.obj, self.base.analysis.release):  # no cluster has the old one
+            return {**_record(key, ADDED), "effect": [ADDED]} if old.obj != new.obj else None
+        pair = self._pair(old, new)
+        record = {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
+        return self._with_unknown(record, key, pair)
 
     def _with_unknown(self, record: Object, key: Key, pair: Pair) -> Object:
         """The record without sizes, if the object refers to what only the cluster has; that is named."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.paths import get, is_set
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.changes.causes import Sources, side_of_machine
+from krm_fn.kubevirt.holders import TEMPLATE
+from krm_fn.kubevirt.instance import stable_uuid
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.updates.paths_of_change import compared
 
@@ -20,6 +22,11 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.paths_of_change import Difference
     from krm_fn.kubevirt.updates.transition import Transition
 
+# What KubeVirt draws for a VM that does not set it, below FIRMWARE, and how such a value is called.
+DRAWN_KEYS, FIRMWARE, DRAWN = ("serial", "uuid"), ("spec", "domain", "firmware"), "drawn by KubeVirt"
+TOPOLOGY = tuple(f"/spec/domain/cpu/{key}" for key in ("sockets", "cores", "threads"))
+# Keys below which amounts stand, and keys of users' own texts.
+AMOUNTS, NAMED = frozenset(("memory", "resources")), frozenset(("labels", "annotations", "nodeSelector"))
 # When a change takes effect. NEW: in machines that are created from now on.
 LIVE, MIGRATION, RESTART, NEXT_START, NEW = "live", "migration", "restart", "nextStart", "new"
 
@@ -72,21 +79,73 @@ def _is_below(pointer: str, place: str) -> bool:
     return pointer.startswith(place) and pointer[len(place) : len(place) + 1] in ("", "/", "[")
 
 
-def changes(found: Transition, owner: Owner) -> list[Object]:
-    """The effective changes, by path: `path`, `part`, `old`, `new`, `when`, `causes`. Secrets are hidden."""
-    timed = _timed(found)
+def changes(found: Transition, owner: Owner, *, replaced: bool = False) -> list[Object]:
+    """The effective changes, by path: `path`, `part`, `old`, `new`, `when`, `causes`. Secrets are hidden.
+
+    What KubeVirt draws at random is no change, unless the manifest sets it, or is put in the place of the VM (`replaced`).
+    """
+    timed = [each for each in _timed(found) if replaced or not _is_drawn(each[0], found)]
     if not timed:
         return []
     base, head = side_of_machine(found.base, found.origin, owner), side_of_machine(found.after, found.world, owner)
-    sources = Sources.between(base, head)
-    return [_described(difference, when, sources) for difference, when in timed]
+    sources, drawn = Sources.between(base, head), _drawn(found)
+    return [_without(drawn, _described(difference, when, sources)) for difference, when in timed]
+
+
+def _is_drawn(difference: Difference, found: Transition) -> bool:
+    """True for a value of the firmware that KubeVirt draws, and that no manifest sets."""
+    at = difference.pointer.rpartition("/")
+    if at[0] != "/" + "/".join(FIRMWARE):
+        return False
+    return at[2] in DRAWN_KEYS and not any(_written(vm, at[2]) for vm in (found.old, found.new))
+
+
+def _drawn(found: Transition) -> frozenset[str]:
+    """The values of the firmware that KubeVirt drew for the VM on either side. That of a VM's name is none of them."""
+    return frozenset(
+        value
+        for vm, machine in ((found.old, found.base), (found.new, found.after))
+        for key in DRAWN_KEYS
+        if not _written(vm, key) and isinstance(value := get(machine.vm, (*TEMPLATE, *FIRMWARE, key)), str)
+        if value != stable_uuid(machine.name)
+    )
+
+
+def _written(vm: Object, key: str) -> bool:
+    return is_set(get(vm, (*TEMPLATE, *FIRMWARE, key)))
+
+
+def _without(drawn: frozenset[str], change: Object) -> Object:
+    """The change with words in place of values that were drawn."""
+    if drawn.isdisjoint(each for each in (change.get("old"), change.get("new")) if isinstance(each, str)):
+        return change
+    causes = [_without(drawn, cause) for cause in change.get("causes", ())]
+    worded = {key: DRAWN for key in ("old", "new") if change.get(key) in drawn}
+    return {**change, **worded, **({"causes": causes} if causes else {})}
 
 
 def changes_between(was: Running, now: Running, sides: tuple[Side, Side], when: str) -> list[Object]:
     """The same for two instances that are made of both sides."""
-    found = compared(was.seen, now.seen)
+    found = differing(was.seen, now.seen)
     sources = Sources.between(*sides) if found else Sources(edits=())
     return [_described(difference, when, sources) for difference in found]
+
+
+def differing(before: Object, after: Object) -> list[Difference]:
+    """The differences without amounts that are only written in another way, such as 1Gi and 1024Mi.
+
+    A topology that is unset is 1; it is no difference beside others.
+    """
+    found = [each for each in compared(before, after) if not _is_the_same_amount(each)]
+    others = [each for each in found if each.pointer not in TOPOLOGY or (each.before or 1) != (each.after or 1)]
+    return others or found
+
+
+def _is_the_same_amount(difference: Difference) -> bool:
+    if AMOUNTS.isdisjoint(difference.steps) or not NAMED.isdisjoint(difference.steps):
+        return False
+    before, after = parse(difference.before), parse(difference.after)
+    return bool(before and after and before.nanos == after.nanos)
 
 
 def _timed(found: Transition) -> list[tuple[Difference, str]]:
@@ -96,11 +155,11 @@ def _timed(found: Transition) -> list[tuple[Difference, str]]:
     if was is None:
         return []
     if found.base.running is None or found.head.running is None or found.after.running is None:
-        return [(each, NEXT_START) for each in compared(was.seen, last.seen)] if last else []
+        return [(each, NEXT_START) for each in differing(was.seen, last.seen)] if last else []
     now = found.after.running
-    at_once = [(each, _at_once(each, found)) for each in compared(was.seen, now.seen)]
+    at_once = [(each, _at_once(each, found)) for each in differing(was.seen, now.seen)]
     later = RESTART if found.head.restart else NEXT_START
-    return at_once + ([(each, later) for each in compared(now.seen, last.seen)] if last else [])
+    return at_once + ([(each, later) for each in differing(now.seen, last.seen)] if last else [])
 
 
 def _at_once(difference: Difference, found: Transition) -> str:

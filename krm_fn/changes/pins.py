@@ -5,9 +5,9 @@ from __future__ import annotations
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
+from krm_fn.changes.effects import differing
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Machine
-from krm_fn.kubevirt.updates.paths_of_change import compared
 from krm_fn.kubevirt.updates.references import find
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def _entry(found: Kept, matcher: Matcher) -> Object | None:
     if policy and found.expanded:
         return {**entry, "policy": policy, "message": _worded(EXPANDED[found.refused], old, policy)}
     kept = getattr(found.resolution, matcher.field)
-    if kept is None or (new is not None and kept.spec == new.spec):
+    if kept is None or (new is not None and not differing(kept.spec, new.spec)):
         return None
     return {**entry, **_kept(kept, new, found.vm, matcher)}
 
@@ -103,7 +103,7 @@ def _kept(kept: Found, new: Found | None, vm: Object, matcher: Matcher) -> Objec
                 if value is not None
             },
         }
-        for each in (compared(kept.spec, new.spec) if new else ())
+        for each in (differing(kept.spec, new.spec) if new else ())
     ]
     pinned = as_map(get(vm, ("spec", matcher.field))).get("revisionName")
     words = BY_NAME if pinned and new else KEEPS[EDITED if new else REMOVED]

@@ -50,7 +50,7 @@ def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Outcome:
         found = fresh(before, after, pair.origin, pair.world)
     elif not pair.is_edited and fails_as_before(found):
         return Outcome(record=_completed(pair, how, [NOTHING], {}))
-    record = record_of(found, pair.owner)
+    record = record_of(found, pair.owner, replaced=True)
     said = {key: record[key] for key in SHARED if key in record}
     effect = [word] if word else record["effect"]
     if not found.verdict.allowed:

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 NOTHING = "nothing"
 # What a record is told for, although the machine stays as it is.
-TOLD = ("revisionsChanged", "creates", "keeps", "replicas", "pod", "manifest", "policies", "unknown")
+TOLD = ("revisionsChanged", "creates", "keeps", "replicas", "pod", "manifest", "policies", "unknown", "data")
 RUNNING, HALTED, STOPPED, STARTED = "running", "halted", "stopped", "started"
 
 
-def record_of(found: Transition, owner: Owner) -> Object:
-    """The keys that say what the update does; those that say nothing are left out."""
+def record_of(found: Transition, owner: Owner, *, replaced: bool = False) -> Object:
+    """The keys that say what the update does; those that say nothing are left out. `replaced`: see `changes`."""
     record: Object = {
         "update": _update(found),
         "restartRequired": found.head.restart or None,
@@ -43,7 +43,7 @@ def record_of(found: Transition, owner: Owner) -> Object:
         "creates": creates(found),
         "error": found.head.error or None,
         "guest": guest(found) or None,
-        "changes": changes(found, owner) if found.verdict.allowed else None,
+        "changes": changes(found, owner, replaced=replaced) if found.verdict.allowed else None,
         "keeps": keeps(kept_by(found)),
     }
     said = {key: value for key, value in record.items() if value not in (None, [])}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, name_of
-from krm_fn.base.paths import as_list, get, leaves
-from krm_fn.changes.owners import KINDS, VM, key_of
+from krm_fn.base.paths import leaves
+from krm_fn.changes.owners import KINDS, key_of
 from krm_fn.changes.renames import SIZES, place
-from krm_fn.kubevirt.holders import DATA_VOLUMES
 from krm_fn.kubevirt.resolve import MATCHERS
 
 TYPE_CHECKING = False
@@ -48,23 +47,16 @@ def _merged(new: Object, pairs: dict[Key, Rename], by_key: dict[Key, Object]) ->
     rename = pairs.get(_key(new))
     if rename is None:
         return new
-    old, was = by_key[_old(rename)], rename.old.obj
+    old = by_key[_old(rename)]
     record = {**new, "change": RENAMED, "from": _name_of(rename.old), "shownBy": rename.by, "effect": [RENAMED]}
     pods = {**old.get("pod", {}), **new.get("pod", {})}
-    deleted = [f"DataVolume/{name}" for name in _data_volumes(was)]
-    return {**record, **({"pod": pods} if pods else {}), **({"deletes": deleted} if deleted else {})}
+    of_both = {key: [*old.get(key, ()), *new.get(key, ())] for key in ("data", "deletes")}
+    return {**record, **({"pod": pods} if pods else {}), **{key: found for key, found in of_both.items() if found}}
 
 
 def _name_of(entry: Entry) -> Object:
     space, name = place(entry)
     return {**({"namespace": space} if space else {}), "name": name}
-
-
-def _data_volumes(vm: Object) -> list[str]:
-    """The DataVolumes that a VM owns, and that are deleted with it."""
-    if kind_of(vm) != VM:
-        return []
-    return [name_of(each) for each in as_list(get(vm, DATA_VOLUMES)) if isinstance(each, dict) and name_of(each)]
 
 
 def told(found: Iterable[Rename], base: Side, head: Side) -> list[Object]:

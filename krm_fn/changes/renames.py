@@ -2,8 +2,9 @@
 
 An object that is gone and one that is new belong together by the first of these signs that both show: a common former name in
 kustomize's annotations; the same name in front of the hash that kustomize adds; the same content, except for the own name. If
-several objects show a sign of equal content, the one whose name is in the other's name counts. If still two fit, none is taken:
-then the objects count as removed and as new.
+several objects show a sign of equal content, the one whose name is in the other's name counts. The templates of a VM for
+DataVolumes may have other names, or keep those with its former name. If still two fit, none is taken: then the objects count as
+removed and as new.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from functools import partial
 from itertools import combinations
 
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
-from krm_fn.base.objects import annotations_of, name_of, namespace_of, previous_names
+from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, namespace_of, previous_names, text
+from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
-from krm_fn.changes.owners import KINDS
+from krm_fn.changes.owners import KINDS, POOL, VM
 from krm_fn.kubevirt.catalogue import KINDS as CLUSTER_SIZES
+from krm_fn.kubevirt.holders import DATA_VOLUMES, SERVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +42,7 @@ ANNOTATION, HASH, CONTENT = "annotation", "hash", "content"
 SIGNS = (ANNOTATION, HASH, CONTENT)
 # Keys of an object that say nothing about its content.
 ABOUT = ("apiVersion", "kind", "metadata", "status")
-NAME, NAMESPACE = "\0", "\1"
+NAME, NAMESPACE, TEMPLATE = "\0", "\1", "\2"
 
 
 class Rename(Value):
@@ -83,6 +86,8 @@ def _signs(kind: str) -> Iterator[tuple[str, Signs, Signs]]:
         yield HASH, _stem, _stem
     yield CONTENT, _content, _content
     yield CONTENT, partial(_content_and_name, own="old", other="new"), partial(_content_and_name, own="new", other="old")
+    if kind in (VM, POOL):
+        yield CONTENT, _content_of_templates, _content_of_templates
 
 
 def _pairs(gone: dict[Place, Entry], new: dict[Place, Entry], of_old: Signs, of_new: Signs) -> Iterator[tuple[Place, Place]]:
@@ -138,6 +143,18 @@ def _content(entry: Entry) -> Iterator[Hashable]:
         name = {name_of(entry.obj): NAME}
         for marks in (name, {**name, namespace_of(entry.obj): NAMESPACE}):
             yield _frozen(said, [(_alone(word), mark) for word, mark in marks.items() if word])
+
+
+def _content_of_templates(entry: Entry) -> Iterator[Hashable]:
+    """The content of an object whose templates for DataVolumes may have any names, such as some with its former name."""
+    row = SERVED[group_of(entry.obj), kind_of(entry.obj)]
+    found = as_list(get(entry.obj, row.in_vm(DATA_VOLUMES)))
+    names = [text(get(each, ("metadata", "name"))) for each in found]
+    own = {name_of(entry.obj): NAME}
+    said = {key: value for key, value in entry.obj.items() if key not in ABOUT}
+    for marks in (own, {}) if any(names) else ():
+        words = {**{name: f"{TEMPLATE}{number}" for number, name in enumerate(names)}, **marks}
+        yield _frozen(said, [(_alone(word), mark) for word, mark in words.items() if word])
 
 
 def _content_and_name(entry: Entry, *, own: str, other: str) -> Iterator[Hashable]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from krm_fn.changes.data import IGNORED
+from krm_fn.changes.data import KINDS as DATA_KINDS
 from krm_fn.changes.effects import LIVE, MIGRATION, NEW, NEXT_START, PARTS, RESTART
 from krm_fn.changes.owners import KINDS
 from krm_fn.changes.owners import SOURCES as OWN
@@ -61,6 +63,7 @@ def schema() -> Schema:
             "unknown": _unknown(),
             "cause": _cause(),
             "kept": _kept(),
+            "data": _data(),
             "update": _update(),
             **names(),
             **sizes(),
@@ -117,7 +120,8 @@ def _vm() -> Schema:
             "change": {"enum": ["added", "removed", "renamed", "changed"]},
             "from": {"$ref": "#/$defs/name"},
             "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
-            "deletes": _list(TEXT, "objects that are deleted with the VM of the old name"),
+            "deletes": _list(TEXT, "the disks that are deleted: those of `data` with the effect `deleted`"),
+            "data": _list({"$ref": "#/$defs/data"}, "what happens to disks, ConfigMaps and Secrets that the machine uses"),
             "effect": effect,
             "update": {"$ref": "#/$defs/update"},
             "restartRequired": _text("the message of the condition RestartRequired"),
@@ -142,16 +146,36 @@ def _vm() -> Schema:
             "guest": _object({"vcpus": _sizes({"type": "integer"}), "memory": _sizes(TEXT)}),
             "pod": {"$ref": "#/$defs/pods"},
             "changes": _list({"$ref": "#/$defs/change"}, "the effective changes"),
-            "asBefore": {
-                "const": True,
-                "description": "it fails for the same reasons without the change, too",
-            },
+            "asBefore": {"const": True, "description": "it fails for the same reasons without the change, too"},
             "unedited": {"const": True, "description": "with `asBefore`: the manifest of the VM is the same on both sides"},
             "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
+            "gates": _gates(),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
             "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
+    )
+
+
+def _gates() -> Schema:
+    keys = ("gate", "release", "needs")
+    about = "the feature gates that the new release opens, and what the cluster needs for the machine then"
+    return _list(_object(dict.fromkeys(keys, TEXT), required=keys), about)
+
+
+def _data() -> Schema:
+    effects = sorted({effect for level in LEVELS for effect in level.of_data} | {IGNORED})
+    return _object(
+        {
+            "kind": {"enum": sorted(DATA_KINDS)},
+            "name": _text("its name; in a pool, * stands for the number of a VM"),
+            "effect": {"enum": effects},
+            "size": _text("the size of a disk that is deleted, or before the edit"),
+            "newSize": TEXT,
+            "fields": _list(TEXT, "the paths of the edit"),
+            "message": TEXT,
+        },
+        required=("kind", "name", "effect"),
     )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from krm_fn.base.value import Value
+from krm_fn.changes.data import DELETED, MISSING, STAYS, TAKEN_OVER
+from krm_fn.kubevirt.updates.data_volumes import GROWS, REFUSED
+from krm_fn.kubevirt.updates.readings import LIVE, NEXT_START
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,27 +15,36 @@ if TYPE_CHECKING:
 
 
 class Level(Value):
-    """One level: its word, and the effects that belong to it."""
+    """One level: its word, the effects that belong to it, and those on the data of a machine."""
 
     word: str
-    effects: tuple[str, ...]
+    effects: tuple[str, ...] = ()
+    of_data: tuple[str, ...] = ()
 
 
 # The most severe first.
 LEVELS = (
-    Level(word="refused", effects=("refused", "refusedByPolicy", "error")),
+    Level(word="refused", effects=("refused", "refusedByPolicy", "error"), of_data=(REFUSED,)),
+    Level(word="data", of_data=(DELETED,)),
     Level(word="recreate", effects=("removed", "renamed", "recreated", "scaledIn", "released")),
     Level(word="restart", effects=("restartRequired", "restarted", "stopped", "migration:Evict")),
     Level(word="migration", effects=("migration:LiveMigrate", "migration:nobody")),
-    Level(word="live", effects=("live",)),
-    Level(word="any", effects=("atNextStart", "started", "added", "scaledOut", "newOnly")),
+    Level(word="live", effects=("live",), of_data=(LIVE, GROWS)),
+    Level(
+        word="any",
+        effects=("gateOpened", "atNextStart", "started", "added", "scaledOut", "newOnly"),
+        of_data=(NEXT_START, MISSING, TAKEN_OVER, STAYS),
+    ),
 )
 WORDS = tuple(level.word for level in LEVELS)
-# How a summary calls what happens to a VM. The most severe effect of a VM counts.
+# How a summary calls what happens to a VM. The most severe effect of a VM counts. Effects on its data have a mark.
+OF_DATA = "data:"
 CALLED = {
     "refused": "refused",
     "refusedByPolicy": "refused by a policy",
     "error": "error",
+    "data:refused": "data refused",
+    "data:deleted": "data deleted",
     "removed": "removed",
     "renamed": "renamed",
     "recreated": "recreated",
@@ -45,21 +57,36 @@ CALLED = {
     "migration:LiveMigrate": "migration",
     "migration:nobody": "migration",
     "live": "live",
+    "data:live": "data live",
+    "data:grows": "disk grows",
+    "gateOpened": "new needs of the cluster",
     "started": "started",
     "added": "new",
     "scaledOut": "scaled out",
     "newOnly": "new ones only",
     "atNextStart": "at the next start",
+    "data:missing": "data missing",
+    "data:atNextStart": "data at the next start",
+    "data:takenOver": "data taken over",
+    "data:stays": "data stays",
 }
 NO_START = "does not start again"
-IN_ORDER = (*list(CALLED.values())[:-1], NO_START, CALLED["atNextStart"])
+IN_ORDER = tuple(
+    word for called in CALLED.values() for word in ((NO_START, called) if called == "at the next start" else (called,))
+)
+
+
+def effects_of(record: Object) -> list[str]:
+    """The effects of a record, and those on the data of its machine; no effect of an update that fails as before the change."""
+    own = [] if record.get("asBefore") else record["effect"]
+    return [*own, *(OF_DATA + each["effect"] for each in record.get("data", ()))]
 
 
 def level_of(record: Object) -> Level | None:
     """The level of a record, None for a VM that stays as it is, and for one that is refused as before the change."""
-    if record.get("asBefore"):
-        return None
-    return next((level for level in LEVELS if any(effect in level.effects for effect in record["effect"])), None)
+    found = effects_of(record)
+    of_level = ({*level.effects, *(OF_DATA + each for each in level.of_data)} for level in LEVELS)
+    return next((level for level, effects in zip(LEVELS, of_level, strict=True) if not effects.isdisjoint(found)), None)
 
 
 def severity(record: Object) -> int:
@@ -70,9 +97,8 @@ def severity(record: Object) -> int:
 
 def called(record: Object) -> str | None:
     """How a summary calls what happens to a VM, None for one that stays as it is."""
-    if record.get("asBefore"):
-        return None
-    word = next((word for effect, word in CALLED.items() if effect in record["effect"]), None)
+    found = effects_of(record)
+    word = next((word for effect, word in CALLED.items() if effect in found), None)
     return NO_START if word == CALLED["atNextStart"] and "startError" in record else word
 
 
@@ -82,7 +108,7 @@ def fails(records: Sequence[Object], word: str) -> bool:
     Where it is not known whether a VM can be migrated, both cases count.
     """
     most = len(LEVELS) if word == WORDS[-1] else WORDS.index(word)
-    counted = [record for record in records if not record.get("asBefore")]
+    counted = [record for record in records if not record.get("asBefore") or level_of(record)]
     otherwise = [each for record in counted if (each := record.get("ifNotMigratable"))]
     return any(severity(each) <= most for each in (*counted, *otherwise))
 

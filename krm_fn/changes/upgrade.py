@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from krm_fn.base.value import Value
 from krm_fn.changes.diffing import compare_all
+from krm_fn.changes.opened_gates import OPENED
 from krm_fn.changes.sides import Side, side
 from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import catalogue
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 
     Sides = tuple[str, Side, Side]
     Named = tuple[str, Side]
+
+
+# The rules whose findings the records tell, with the gates that are opened.
+OF_GATES = ("missing-resource-injector",)
 
 
 class Step(Value):
@@ -87,7 +92,7 @@ def _told(step: Step, assumptions: Assumptions) -> Object:
         "from": str(step.old),
         "to": str(step.new),
         "vms": answer["vms"],
-        "newVms": compare_all(pairs, assumptions.but(new=True))["vms"],
+        "newVms": [each for each in compare_all(pairs, assumptions.but(new=True))["vms"] if each["effect"] != [OPENED]],
         "summary": answer["summary"],
         "findings": findings,
         "catalogue": catalogue_changes(step.old, step.new) if builtin else {"gone": [], "added": [], "changed": []},
@@ -107,7 +112,7 @@ def _findings(pairs: Sequence[Sides], number: int) -> Findings:
         name, analysis = pair[0], (pair[1] if number == 1 else pair[2]).analysis
         items = [entry.obj for entry in analysis.bundle.entries]
         outcome = stages.render(items, analysis.settings.but(mode="validate"))
-        for each in fingerprints.printed(outcome.findings):
+        for each in fingerprints.printed([each for each in outcome.findings if each.rule not in OF_GATES]):
             named = {"target": name} if name else {}
             shown = {**named, "line": results.line(each), "rule": each.rule, "severity": each.severity}
             found[name, each.fingerprint] = Said(target=name, finding=each, shown=shown)

@@ -41,7 +41,7 @@ def _updated(pair: Pair) -> Outcome:
         return with_gates(_updated(pair.opening(held)), held)
     if not pair.is_edited and fails_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, *worlds))
-    record = {**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}
+    record = {**record_of(found, pair.owner, replaced=not pair.how.apply), **pair.sizes.of(found, pair.new)}
     if UNMOVED in record["effect"] and not pair.world.known:
         record["unknown"] = {"workloadUpdateStrategy": True}
     if _fails_anyway(found, record["effect"], pair):

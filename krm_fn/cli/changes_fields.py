@@ -10,7 +10,7 @@ from krm_fn.base.redaction import HIDDEN
 from krm_fn.changes.owners import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -70,6 +70,15 @@ CAPITALS = frozenset(
     )
 )
 MANIFEST = "the manifest: "
+NAMES = ("instancetype", "cluster-instancetype", "preference", "cluster-preference")
+SIZES = frozenset(
+    (
+        *(f"/spec/domain/cpu/{key}" for key in ("sockets", "cores", "threads", "maxSockets")),
+        *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
+    )
+)
+NOTES = tuple(f"/annotations/kubevirt.io~1{name}-name" for name in NAMES)
+LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
 # When a change takes effect.
 WHEN = {
     "live": "at once",
@@ -135,6 +144,8 @@ def values(each: Object, pen: Pen) -> str:
     if isinstance(old, list) and isinstance(new, list) and sorted(map(_text, old)) == sorted(map(_text, new)):
         return "in another order"
     texts = _text(old), _text(new)
+    if texts[0] == texts[1]:  # a number or a boolean, and its text
+        texts = json.dumps(old), json.dumps(new)
     pairs = enumerate(zip(*texts, strict=False))
     same = next((at for at, letters in pairs if len(set(letters)) > 1), min(map(len, texts)))
     write = pen.name if isinstance(old, dict | list) or isinstance(new, dict | list) else pen.prose
@@ -185,3 +196,50 @@ def causes(texts: Collection[str]) -> str:
     own = [text.removeprefix(MANIFEST) for text in texts if text.startswith(MANIFEST)]
     others = [text for text in texts if not text.startswith(MANIFEST)]
     return " and ".join([*([MANIFEST + " and ".join(own)] if own else []), *others])
+
+
+def guest(record: Object, pen: Pen, *, changes: Sequence[Object] = ()) -> str:
+    """How the size of the guest changes, without what `changes` say in the same words: `vCPUs 2 → 4, memory 2Gi → 4Gi`."""
+    words = {"vcpus": "vCPUs", "memory": "memory"}
+    said = [_both(each) for each in changes if each["path"] in SIZES and not _is_limit(each)]
+    sizes = {key: size for key, size in record.get("guest", {}).items() if _both(size) not in said}
+    return ", ".join(f"{word} {values(sizes[key], pen)}" for key, word in words.items() if key in sizes)
+
+
+def _both(each: Object) -> tuple[Any, Any]:
+    return each.get("old"), each.get("new")
+
+
+def change_lines(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
+    """The changes by their causes. A single change of a cause has it in its line. No cause repeats values of its changes."""
+    by_cause: dict[tuple[str, ...], list[Object]] = {}
+    for each in changes:
+        by_cause.setdefault(tuple(cause(one, pen) for one in each["causes"]), []).append(each)
+    for told, several in by_cause.items():
+        shown = [each for each in several if not _notes_the_name(each)] or several
+        if len(shown) > 1 and told:
+            yield f"  because of {_causes(shown, pen)}:"
+            yield from (f"    {change(each, pen)}" for each in sorted(shown, key=_is_limit))
+        else:
+            yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in shown)
+
+
+def _notes_the_name(each: Object) -> bool:
+    """True for the annotation with the name of an instancetype or a preference, where the cause has this name."""
+    return each["path"] in NOTES and any(_both(each) == _both(one) for one in each["causes"])
+
+
+def _causes(changes: Sequence[Object], pen: Pen) -> str:
+    """The causes that changes have in common."""
+    said = [_both(each) for each in changes]
+    return causes([cause(one, pen, valued=_both(one) not in said) for one in changes[0]["causes"]])
+
+
+def _because(each: Object, pen: Pen) -> str:
+    """The causes of one change."""
+    return f"; because of {_causes([each], pen)}" if each["causes"] else ""
+
+
+def _is_limit(each: Object) -> bool:
+    """True for what only follows from the size of the guest; a reader wants to see the size first."""
+    return each["path"] in LIMITS

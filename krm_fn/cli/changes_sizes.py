@@ -1,21 +1,25 @@
-"""What a change does to pods and quotas, as lines for people."""
+"""What a change does to pods, quotas and disks, as lines for people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn.changes.data import DELETED
 from krm_fn.cli.sizes.cells import about
+from krm_fn.kubevirt.updates.data_volumes import REFUSED
 from krm_fn.sizing.rows import is_shown
 from krm_fn.sizing.texts import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from krm_fn.base.objects import Object
+    from krm_fn.cli.pens import Pen
 
 # What is said of every pod that is new or gone.
 ALWAYS = {"cpu": "CPU", "memory": "memory"}
 QOS = "QoS class"
+MOST_FIELDS = 3  # of an edit, that are named
 
 
 def pod_lines(record: Object) -> Iterator[str]:
@@ -40,8 +44,8 @@ def _head(sides: list[Object]) -> str:
 def _differing(before: Object, after: Object) -> Iterator[str]:
     old, new = before["requests"], after["requests"]
     for name in sorted(old | new, key=lambda name: (name not in ALWAYS, name)):
-        if old.get(name) != new.get(name):
-            yield f"{ALWAYS.get(name, name)} {_amount(name, old)} → {_amount(name, new)}"
+        if (before_it := _amount(name, old)) != (after_it := _amount(name, new)):
+            yield f"{ALWAYS.get(name, name)} {before_it} → {after_it}"
     if before["qosClass"] != after["qosClass"]:
         yield f"{QOS} {before['qosClass']} → {after['qosClass']}"
 
@@ -70,5 +74,26 @@ def _use(row: Object) -> str:
     before, after, hard = (amount(name, row[key]) for key in ("before", "after", "hard"))
     former = f" (before: {amount(name, row['hardBefore'])})" if "hardBefore" in row else ""
     over = f": over by {amount(name, row['exceeded'])}" if "exceeded" in row else ""
-    used = f"{before} → {after}" if row["before"] != row["after"] else after
+    used = f"{before} → {after}" if before != after else after
     return f"{name} {used} of {hard}{former}{over}"
+
+
+def data_lines(record: Object, pen: Pen, shown: Callable[[str], str] = str) -> Iterator[str]:
+    """What happens to the objects that hold the machine's data; what is refused first. `shown`: how names are written."""
+    for each in sorted(record.get("data", ()), key=lambda each: each["effect"] != REFUSED):
+        name = pen.name(f"{each['kind']}/{shown(each['name'])}")
+        message = pen.prose(each.get("message", ""))
+        if each["effect"] == DELETED:
+            size = f" ({pen.prose(each['size'])})" if "size" in each else ""
+            yield f"deletes {name}, with its data{size}" + (f"; {message}" if message else "")
+        else:
+            fields = [pen.name(field) for field in each.get("fields", ())]
+            some = ", ".join(fields[:MOST_FIELDS]) + (
+                f" and {len(fields) - MOST_FIELDS} more" if len(fields) > MOST_FIELDS else ""
+            )
+            refused = "refused: " if each["effect"] == REFUSED else ""
+            yield f"{refused}{name}" + (f": {some}{_sizes(each)}: {message}" if fields else f" {message}")
+
+
+def _sizes(each: Object) -> str:
+    return f" {each['size']} → {each['newSize']}" if "newSize" in each else ""

@@ -11,9 +11,9 @@ from krm_fn.changes import renames
 from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
-from krm_fn.cli.changes_fields import cause, causes, change, field, value, values
+from krm_fn.cli.changes_fields import SIZES, change_lines, field, guest, value, values
 from krm_fn.cli.changes_groups import counted, counts, grouped, label, place, places, reach_line, reaches
-from krm_fn.cli.changes_sizes import pod_lines, quota_lines
+from krm_fn.cli.changes_sizes import data_lines, pod_lines, quota_lines
 from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
 from krm_fn.cli.pens import TEXT
 
@@ -26,19 +26,14 @@ if TYPE_CHECKING:
 
 RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"
-COLORS = {"refused": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
+COLORS = {"refused": RED, "data": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
 WIDTH = 100
 MOST_USERS = 5  # of a renamed object, that are named
 
 # What becomes of names of the catalogue in a step of an upgrade.
 CATALOGUE = {"gone": "gone", "added": "new", "changed": "changed"}
-SIZES = frozenset(
-    (
-        *(f"/spec/domain/cpu/{key}" for key in ("sockets", "cores", "threads", "maxSockets")),
-        *("/spec/domain/memory/guest", "/spec/domain/memory/maxGuest"),
-    )
-)
-LIMITS = ("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest")
+DISABLE = "provide it, or list the gate in developerConfiguration.disabledFeatureGates"
+TEMPLATES = "/spec/dataVolumeTemplates"
 STATE_IT = "add the KubeVirt object, or name the settings with --configuration"
 CLAIM, SHARED = "PersistentVolumeClaim/", "ReadWriteMany"
 LABELS = {
@@ -121,7 +116,7 @@ def _names(group: Group) -> Iterator[str]:
 
 def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     """The indented lines about a VM: why, and what differs. If they are `generic`, they do not name it."""
-    yield from _renamed(record, pen, generic=generic)
+    yield from _renamed(record)
     yield from _judgements(record, pen)
     for key, word in LABELS.items():
         if key in record and not (key == "startError" and {"refused", "error"} & {*record["effect"]}):
@@ -129,11 +124,17 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     yield from _unmoved(record, pen, generic=generic)
     yield from _unknown(record)
     yield from _of_pool(record, pen)
-    if "guest" in record:
-        yield f"  guest: {guest(record, pen)}"
+    if said := guest(record, pen, changes=record.get("changes", ())):
+        yield f"  guest: {said}"
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
-    yield from _changes(record.get("changes", ()), pen)
+    yield from change_lines(record.get("changes", ()), pen)
+    yield from (f"  {line}" for line in data_lines(record, pen, lambda name: _of(name, record.get("from", record), generic)))
+    for each in record.get("gates", ()):
+        opened = f"KubeVirt {pen.prose(each['release'])} opens feature gate {pen.name(each['gate'])} by default"
+        yield f"  {opened}, which needs {pen.prose(each['needs'])}; {DISABLE}"
     for path in record.get("manifest", ()):
+        if path.startswith(TEMPLATES) and "data" in record:
+            continue  # said with the DataVolumes
         yield f"  {pen.name(path.removeprefix('/').replace('/', '.'))} is edited, but {_unread(path)}"
     for name in record.get("creates", ()):
         yield f"  creates {pen.name(_of(name, record, generic))}"
@@ -189,17 +190,14 @@ def _judgements(record: Object, pen: Pen) -> Iterator[str]:
 
 def _unread(path: str) -> str:
     """Why an edit of a manifest has no effect."""
-    if path.startswith("/spec/dataVolumeTemplates"):
+    if path.startswith(TEMPLATES):
         return "KubeVirt does not change a DataVolume that exists"
     return "that changes no machine"
 
 
-def _renamed(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:
-    if "from" not in record:
-        return
-    yield f"  taken as a rename: {SHOWN_BY[record['shownBy']]}"
-    for name in record.get("deletes", ()):
-        yield f"  deletes {pen.name(_of(name, record['from'], generic))}, with its data"
+def _renamed(record: Object) -> Iterator[str]:
+    if "from" in record:
+        yield f"  taken as a rename: {SHOWN_BY[record['shownBy']]}"
 
 
 def _of(name: str, owner: Object, generic: bool) -> str:
@@ -251,37 +249,6 @@ def _of_pool(record: Object, pen: Pen) -> Iterator[str]:
         yield f"  {ROLLOUTS[record['rollout']]}"
 
 
-def guest(record: Object, pen: Pen) -> str:
-    """How the size of the guest changes: `vCPUs 2 → 4, memory 2Gi → 4Gi`."""
-    words = {"vcpus": "vCPUs", "memory": "memory"}
-    return ", ".join(f"{word} {values(record['guest'][key], pen)}" for key, word in words.items() if key in record["guest"])
-
-
-def _changes(changes: Sequence[Object], pen: Pen) -> Iterator[str]:
-    """The changes by their causes. A single change of a cause has it in its own line."""
-    by_cause: dict[tuple[str, ...], list[Object]] = {}
-    for each in changes:
-        by_cause.setdefault(tuple(cause(one, pen) for one in each["causes"]), []).append(each)
-    for told, several in by_cause.items():
-        if len(several) > 1 and told:
-            yield f"  because of {causes(told)}:"
-            yield from (f"    {change(each, pen)}" for each in sorted(several, key=_is_limit))
-        else:
-            yield from (f"  {change(each, pen)}{_because(each, pen)}" for each in several)
-
-
-def _is_limit(each: Object) -> bool:
-    """True for what only follows from the size of the guest; a reader wants to see the size first."""
-    return each["path"] in LIMITS
-
-
-def _because(each: Object, pen: Pen) -> str:
-    """The causes of one change. Values that it has itself are not repeated."""
-    both = ("old", "new")
-    told = [cause(one, pen, valued=[one.get(key) for key in both] != [each.get(key) for key in both]) for one in each["causes"]]
-    return f"; because of {causes(told)}" if told else ""
-
-
 def _kept(kept: Object, pen: Pen) -> Iterator[str]:
     yield f"  {pen.prose(kept['message'])}"
     for each in kept.get("fields", ()):
@@ -301,7 +268,9 @@ def gist(record: Object, pen: Pen) -> str:
     others = [each for each in record.get("changes", ()) if not (parts and each["path"] in SIZES)]
     parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
     parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
-    parts += [f"deletes {pen.name(name)}, with its data" for name in record.get("deletes", ())[:2]]
+    data = list(data_lines(record, pen))
+    parts += [*data[:2], *([f"{len(data) - 2} more"] if len(data) > 2 else [])]
+    parts += [f"{each['gate']} needs {pen.prose(each['needs'])}" for each in record.get("gates", ())]
     parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
     return "; ".join(parts or map(pen.prose, pod_lines(record)))
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.changes import renames
+from krm_fn.changes.data import DELETED
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET
+from krm_fn.changes.records import NOTHING
+from krm_fn.changes.summary import OF_DATA
 from krm_fn.kubevirt.updates import pools
 
 if TYPE_CHECKING:
@@ -24,11 +27,13 @@ OF_VM = {
     UNLESS: "KubeVirt refuses the update, unless a feature gate is open",
     "refusedByPolicy": "a policy refuses the update",
     "error": "KubeVirt reports an error and does nothing else for {it}",
+    "data:refused": "an edit of what {they} use{s} is refused",
     "removed": "{is} removed",
     "renamed": "{is} renamed: KubeVirt deletes the VM of the old name and creates a new one",
     "recreated": "{is} deleted and created anew",
     "scaledIn": "KubeVirt removes some",
     "released": "{is} left without an owner",
+    "data:deleted": "lose{s} a disk",
     "restartRequired": "need{s} a restart",
     "restarted": "{is} restarted",
     "stopped": "{is} stopped",
@@ -38,14 +43,25 @@ OF_VM = {
     UNMOVED: "need{s} a live migration, which is not possible",
     UNSURE: "need{s} a live migration",
     "live": "change{s} while {they} run{s}",
+    "data:live": "get{s} other data while {they} run{s}",
+    "data:grows": "a disk grows",
+    "gateOpened": "need{s} something new of the cluster",
     "started": "{is} started",
     "added": "{is} new",
     "scaledOut": "KubeVirt creates some",
     "newOnly": "only new ones get the change",
     "startError": "can't start again",
     "atNextStart": "change{s} at the next start",
+    "data:missing": "lack{s} an object that the next start needs",
+    "data:atNextStart": "get{s} other data at the next start",
+    "data:takenOver": "take{s} a disk over",
+    "data:stays": "keep{s} a disk that the manifest no longer has",
     "nothing": "stay{s} as {they} {is}",
 }
+# Effects with which disks are deleted.
+GOES = frozenset(("removed", "renamed", "recreated", "scaledIn"))
+# Effects after which a machine stays as it is.
+UNFELT = frozenset((NOTHING, "data:refused", "data:takenOver", "data:stays"))
 # The same for objects that make machines, where the words above do not fit.
 OF_KINDS = {
     POOL: {
@@ -133,10 +149,15 @@ def _said(effect: str, kind: str, new: bool) -> str:
 
 def told(record: Object) -> list[str]:
     """The effects that are worth a sentence, the most severe first."""
-    effects = [effect for effect in OF_VM if effect in record["effect"]]
+    found = [*record["effect"], *(OF_DATA + each["effect"] for each in record.get("data", ()))]
+    effects = [effect for effect in OF_VM if effect in found]
+    if len(effects) > 1 and not UNFELT.issuperset(effects):
+        effects = [effect for effect in effects if effect != NOTHING]
     silent = {"atNextStart"} if "restartRequired" in effects or "startError" in record else set()
     if "startError" in record and effects[:1] not in (["refused"], ["refusedByPolicy"], ["error"]):
         effects.append("startError")
+    if GOES.intersection(effects):
+        silent.add(OF_DATA + DELETED)
     if not any(each["when"] == "live" for each in record.get("changes", [{"when": "live"}])):
         silent.add("live")  # what changes takes effect only after the migration
     return [effect for effect in effects if effect not in silent] or effects

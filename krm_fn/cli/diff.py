@@ -85,7 +85,7 @@ class Run(Value):
 @click.option(
     "--fail-on",
     type=click.Choice((*WORDS, NEVER)),
-    default=WORDS[0],
+    default="data",
     show_default=True,
     help="The exit code is 1 if the change does this to a VM, or something more severe. never: whatever it does.",
 )

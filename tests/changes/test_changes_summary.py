@@ -33,7 +33,7 @@ def test_a_vm_that_stays_has_no_level() -> None:
 
 def test_a_run_fails_at_its_level_and_above() -> None:
     record = {"effect": ["live"]}
-    assert [fails([record], word) for word in WORDS] == [False, False, False, False, True, True]
+    assert [fails([record], word) for word in WORDS] == [False, False, False, False, False, True, True]
 
 
 def test_any_record_fails_at_any() -> None:

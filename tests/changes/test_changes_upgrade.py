@@ -208,10 +208,21 @@ def test_a_sidecar_without_its_gate_is_an_error_from_1_6_on(tmp_path):
     assert ["error" in each["effect"] for each in step["vms"]] == [True]
 
 
+SRIOV = {
+    "apiVersion": "k8s.cni.cncf.io/v1",
+    "kind": "NetworkAttachmentDefinition",
+    "metadata": {"name": "sriov", "annotations": {"k8s.v1.cni.cncf.io/resourceName": "intel.com/sriov"}},
+    "spec": {"config": "{}"},
+}
+# Since 1.9 this writes the resource into pods, and KubeVirt does not.
+INJECTOR = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "network-resources-injector"}, "spec": {}}
+
+
 def test_machines_of_which_only_the_pod_changes_are_one_line_of_a_step(tmp_path):
-    volumes = [{"name": "root", "containerDisk": {"image": "registry/disk"}}]
-    image = {"spec": {"domain": {"memory": {"guest": "1Gi"}, **DOMAIN}, "volumes": volumes}}
-    steps(tmp_path, "1.8", "1.9", vm("a", template=image), vm("b", template=image))
+    networks = [{"name": "fast", "multus": {"networkName": "sriov"}}]
+    domain = {"memory": {"guest": "1Gi"}, "devices": {"interfaces": [{"name": "fast", "sriov": {}}]}}
+    fast = {"spec": {"domain": domain, "networks": networks}}
+    steps(tmp_path, "1.8", "1.9", vm("a", template=fast), vm("b", template=fast), SRIOV, INJECTOR)
     text = checking.run("diff", "base.json", "--kubevirt-version", "1.8", "--to-kubevirt-version", "1.9", cwd=tmp_path)[1]
     assert "\n  2 start with other pods, and else as before\n" in text
     assert "if created anew" not in text

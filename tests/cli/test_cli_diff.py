@@ -51,9 +51,8 @@ def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None
         "VirtualMachine default/web: needs a live migration; changes at the next start\n"
         "  whether KubeVirt starts the migration depends on workloadUpdateStrategy, which is not known here; "
         "add the KubeVirt object, or name the settings with --configuration\n"
-        "  guest: vCPUs 2 → 4\n"
         "  pod requests: CPU 0.205 → 0.405, memory 2.3Gi → 2.32Gi\n"
-        "  because of the manifest: spec.template.spec.domain.cpu.sockets 2 → 4:\n"
+        "  because of the manifest: spec.template.spec.domain.cpu.sockets:\n"
         "    CPU sockets 2 → 4, after the migration\n"
         "    hotplug limit of CPU sockets 8 → 16, at the next start\n"
         "\n"
@@ -63,6 +62,41 @@ def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None
 
 def test_equal_sides_have_the_line_of_figures_alone(sides: Path) -> None:
     assert run("diff", "base", "base/vm.yaml", cwd=sides).stdout == "none of 1 VM changes\n"
+
+
+IMAGE = """\
+apiVersion: cdi.kubevirt.io/v1beta1
+kind: DataVolume
+metadata: {name: img}
+spec:
+  source: {http: {url: "https://example.org/first.qcow2"}}
+  storage: {resources: {requests: {storage: 5Gi}}}
+---
+"""
+IMAGE_USER = BASE + "      volumes: [{name: d, dataVolume: {name: img}}]\n"
+
+
+def test_an_edit_of_a_data_volume_is_refused_and_fails(tmp_path: Path) -> None:
+    tree(tmp_path, {"base.yaml": IMAGE + IMAGE_USER, "head.yaml": IMAGE.replace("first", "second") + IMAGE_USER})
+    ran = run("diff", "base.yaml", "head.yaml", cwd=tmp_path)
+    assert ran.returncode == 1
+    assert ran.stdout == (
+        "VirtualMachine default/web: an edit of what it uses is refused; stays as it is\n"
+        "  refused: DataVolume/img: spec.source.http.url: CDI refuses it (Cannot update DataVolume Spec), so the apply fails "
+        "and the disk stays; for another disk, use another name\n"
+        "\n"
+        "1 of 1 VM changes: 1 data refused\n"
+    )
+
+
+def test_a_deleted_disk_fails_and_a_vm_that_is_made_anew_without_one_does_not(tmp_path: Path) -> None:
+    tree(tmp_path, {"base.yaml": IMAGE + IMAGE_USER, "head.yaml": IMAGE_USER, "renamed.yaml": BASE.replace("web", "shop")})
+    ran = run("diff", "base.yaml", "head.yaml", cwd=tmp_path)
+    assert ran.returncode == 1
+    assert "  deletes DataVolume/img, with its data (5Gi)\n" in ran.stdout
+    assert run("diff", "base.yaml", "head.yaml", "--fail-on", "refused", cwd=tmp_path).returncode == 0
+    tree(tmp_path, {"old.yaml": BASE})
+    assert run("diff", "old.yaml", "renamed.yaml", cwd=tmp_path).returncode == 0
 
 
 REFUSED = """\
@@ -176,7 +210,7 @@ def test_markdown_has_a_mark_and_a_fold_for_each_level(sides: Path) -> None:
     assert out.startswith("<!-- kubevirt-render diff -->\n### kubevirt-render: 1 of 1 VM changes: 1 migration\n")
     html = MarkdownIt("commonmark").render(out)
     assert "<summary>1 VM: migration</summary>" in html
-    assert html.count("<li>") == 8  # seven lines of text, and the meaning of the word
+    assert html.count("<li>") == 7  # six lines of text, and the meaning of the word
 
 
 QUOTA = """\

@@ -46,11 +46,9 @@ def diff(folder, base, head, *words):
 def test_a_pool_says_that_its_vms_restart_and_how_many_at_once(tmp_path):
     code, out, _ = diff(tmp_path, [pool(2, maxUnavailable="40%")], [pool(4, maxUnavailable="40%")], "--fail-on", "restart")
     assert code == 1
-    assert out.startswith(
-        "VirtualMachinePool ci/workers: KubeVirt restarts its VMs\n  at most 2 at once\n  guest: vCPUs 2 → 4\n"
-    )
+    assert out.startswith("VirtualMachinePool ci/workers: KubeVirt restarts its VMs\n  at most 2 at once\n")
     field = "spec.virtualMachineTemplate.spec.template.spec.domain.cpu.sockets"
-    assert f"  because of the manifest: {field} 2 → 4:\n" in out
+    assert f"  because of the manifest: {field}:\n    CPU sockets 2 → 4, after a restart\n" in out
     assert out.endswith("\n1 of 1 object changes: 1 restarted\n")
 
 
@@ -81,7 +79,7 @@ def test_a_rename_says_what_it_means(tmp_path):
     assert out.splitlines()[:3] == [
         "VirtualMachine ci/new (was old): is renamed: KubeVirt deletes the VM of the old name and creates a new one",
         "  taken as a rename: the content is the same",
-        "  deletes DataVolume/root, with its data",
+        "  deletes DataVolume/root, with its data (1Gi)",
     ]
 
 

@@ -58,6 +58,13 @@ def rollout(pool: Object, before: int, release: Release) -> str:
     return next((word for word in (UNMANAGED, OPPORTUNISTIC) if isinstance(strategy.get(word), dict)), PROACTIVE)
 
 
+def keeps_disks(pool: Object, release: Release) -> bool:
+    """True where the disks of VMs stay that are too many. upstream: statePreservationCleanupforVM"""
+    strategy = as_map(get(pool, ("spec", "scaleInStrategy")))
+    words = [as_map(strategy.get(way)).get("statePreservation") for way in (PROACTIVE, OPPORTUNISTIC)]
+    return release.within(since=STRATEGIES_SINCE) and any(word in ("Offline", "Online") for word in words)
+
+
 def at_once(pool: Object, release: Release) -> int:
     """How many VMs a proactive update restarts at once at most. upstream: calculateMaxUnavailableInt"""
     total, most = replicas(pool), get(pool, ("spec", "maxUnavailable"))

@@ -57,6 +57,7 @@ NEEDS: Needs = {
     "little_headroom": _asked("little-headroom"),
     "missing_data_key": _beside_machines("Secret", "ConfigMap", "SealedSecret", "ExternalSecret"),
     "migration_over_quota": lambda facts: facts.quotas,
+    "missing_resource_injector": _has("NetworkAttachmentDefinition"),
     "name_too_long": _has_machines,
     "not_migratable": lambda facts: facts.evictions,
     "null_in_machine_template": _has("KubevirtMachineTemplate", "KubevirtMachine"),
