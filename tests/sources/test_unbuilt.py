@@ -48,7 +48,7 @@ metadata: {name: own}
 spec: {cpu: {guest: 3}, memory: {guest: 1Gi}}
 """
 CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: root, namespace: shop}\nspec: {}\n"
-DISK = VM.replace("{}", "{disks: [{name: root, disk: {}}]}") + (
+DISK = VM.replace("devices: {}", "memory: {guest: 1Gi}\n        devices: {disks: [{name: root, disk: {}}]}") + (
     "      volumes: [{name: root, persistentVolumeClaim: {claimName: root}}]\n"
 )
 

@@ -42,6 +42,7 @@ NEEDS: Needs = {
     "headless_user_data": _has_machines,
     "ignored_topology": lambda facts: facts.release.within(until=NAMED_SINCE),
     "migration_over_quota": lambda facts: facts.quotas,
+    "never_starts": lambda facts: facts.stopped,
     "not_migratable": lambda facts: facts.evictions,
     "outdated_revision": _has("ControllerRevision"),
     "pod_outside_limit_range": lambda facts: facts.refused_pods,
