@@ -69,10 +69,9 @@ def expand_for_admission(
     if required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference or {}, release=release)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
-    refusal = "" if conflicts else _set_defaults(spec, cluster, release)
+    refusals = crashed if conflicts else (*crashed, *_set_defaults(spec, cluster, release))
     if not conflicts and preference is not None and not required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
-    refusals = (*crashed, refusal) if refusal else crashed
     expanded = None if conflicts or refusals else {**vm, "spec": {**vm["spec"], "template": template}}
     return Expansion(
         vm=expanded,
@@ -83,14 +82,14 @@ def expand_for_admission(
     )
 
 
-def _set_defaults(spec: Object, cluster: Cluster, release: Release) -> str:
-    """Set the defaults that admission sets before its checks. Returns the refusal of the default network, or ""."""
+def _set_defaults(spec: Object, cluster: Cluster, release: Release) -> tuple[str, ...]:
+    """Set the defaults that admission sets before its checks. Returns the refusal of the default network, if there is one."""
     refusal = set_instance_defaults(spec, cluster, release)
     if not refusal and release.within(until=WITHOUT_DEVICES_SINCE):
         from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
 
         set_vm_defaults(spec, cluster, release, certain=False)
-    return refusal
+    return (refusal,) if refusal else ()
 
 
 def _expands_the_same(vm: Object, preference: Object | None, release: Release) -> bool:
