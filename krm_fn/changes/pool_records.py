@@ -6,7 +6,7 @@ from functools import partial
 
 from krm_fn.changes.effects import NEW, RESTART
 from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
-from krm_fn.changes.records import NOTHING, fails_as_before, record_of, refused_record, untouched_record
+from krm_fn.changes.records import NOTHING, fails_as_before, record_of, refused_record, untouched_record, with_sizes
 from krm_fn.changes.scaling import RECREATED, RESTARTED, counts, scaled
 from krm_fn.changes.untouched import is_untouched
 from krm_fn.kubevirt.updates import pools
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.transition import Transition
 
 # The keys of a VM's record that also hold for the VMs of a pool.
-SHARED = ("startError", "error", "guest", "creates", "changes", "keeps")
+SHARED = ("startError", "error", "guest", "creates", "changes", "keeps", "pod")
 NEW_ONLY, STOPPED, ERROR = "newOnly", "stopped", "error"
 
 
@@ -50,7 +50,7 @@ def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Outcome:
         found = fresh(before, after, pair.origin, pair.world)
     elif not pair.is_edited and fails_as_before(found):
         return Outcome(record=_completed(pair, how, [NOTHING], {}))
-    record = record_of(found, pair.owner, replaced=True)
+    record = with_sizes(record_of(found, pair.owner, replaced=True), pair.sizes.of(found, pair.new))
     said = {key: record[key] for key in SHARED if key in record}
     effect = [word] if word else record["effect"]
     if not found.verdict.allowed:
@@ -64,7 +64,7 @@ def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Outcome:
         said["changes"] = [{**change, "when": when} for change in said["changes"]]
     if word in (RESTARTED, RECREATED):
         said["atOnce"] = pools.at_once(pair.new.obj, pair.world.release)
-    completed = _completed(pair, how, effect, {**said, **pair.sizes.of(found, pair.new)})
+    completed = _completed(pair, how, effect, said)
     return outcome_of(completed, found) if effect is record["effect"] else Outcome(record=completed)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.machine import Machine, Running, World
     from krm_fn.kubevirt.updates.transition import Transition
 
-NOTHING = "nothing"
+NOTHING, AT_NEXT_START = "nothing", "atNextStart"
 # What a record is told for, although the machine stays as it is.
 TOLD = ("revisionsChanged", "creates", "keeps", "replicas", "pod", "manifest", "policies", "unknown", "data")
 RUNNING, HALTED, STOPPED, STARTED = "running", "halted", "stopped", "started"
@@ -48,6 +48,14 @@ def record_of(found: Transition, owner: Owner, *, replaced: bool = False) -> Obj
     }
     said = {key: value for key, value in record.items() if value not in (None, [])}
     return {"effect": effect(said), **said}
+
+
+def with_sizes(record: Object, sizes: Object) -> Object:
+    """The record with what is known of its pods: without one, the next start fails."""
+    if "startError" not in sizes or not record["update"]["allowed"]:
+        return {**record, **{key: value for key, value in sizes.items() if key != "startError"}}
+    words = [word for word in record["effect"] if word not in (NOTHING, AT_NEXT_START)]
+    return {**record, **sizes, "effect": [*words, AT_NEXT_START]}
 
 
 def refused_record(causes: Sequence[Cause], stage: str = SCHEMA) -> Object:
@@ -142,7 +150,7 @@ def effect(record: Object) -> list[str]:
         "live": "live" in record,
         f"migration:{(record.get('migration') or {}).get('by')}": "migration" in record,
         "restartRequired": "restartRequired" in record,
-        "atNextStart": "atRestart" in record or "startError" in record,
+        AT_NEXT_START: "atRestart" in record or "startError" in record,
         "error": "error" in record,
     }
     return [word for word, holds in words.items() if holds] or [NOTHING]

@@ -66,7 +66,7 @@ class Sizes:
             refused = () if last else (found.last.error or NO_INSTANCE,)
             resolution = find(machine, found.world)
             self._take(Subject(entry=entry, launched=last, resolution=resolution, refused=refused), found.world)
-        return _change(_shown(was.result) if was else {}, _shown(last.result) if last else {})
+        return _change(was, last)
 
     def repeat(self, first: Entry, entry: Entry, world: World) -> None:
         """Take note of a VM to which the same happens as to a former one."""
@@ -89,7 +89,7 @@ class Sizes:
         if not self._known:
             return {}
         before, after = (_launched(made, Machine(vm=obj), world, ()) for made, world in (was, now))
-        return _change(_shown(before.result) if before else {}, _shown(after.result) if after else {})
+        return _change(before, after)
 
     def completed(self, records: Sequence[Object]) -> tuple[list[Object], list[Object]]:
         """The records with the pods of what is new or gone, and the quotas whose use changes."""
@@ -149,10 +149,15 @@ def _key(record: Object) -> Key:
 
 
 def _with_pods(records: Iterable[Object], change: str, side: str, demands: Iterable[Demand]) -> list[Object]:
-    """The records with the pods of what is on one side only."""
-    shown = {key_of(each.entry.obj): _shown(each.record) for each in demands}
-    pods = ((record, shown.get(_key(record), {})) for record in records)
-    return [{**record, "pod": {side: pod}} if pod and record["change"] == change else record for record, pod in pods]
+    """The records with the pods of what is on one side only, and why new machines never start."""
+    needs = {key_of(each.entry.obj): each.record for each in demands}
+    return [_with_pod(each, needs.get(_key(each), {}), side) if each["change"] == change else each for each in records]
+
+
+def _with_pod(record: Object, need: Object, side: str) -> Object:
+    pod = _shown(need)
+    why = need.get("refused", ()) if side == "after" and not pod else ()
+    return {**record, **({"startError": why[0]} if why else {}), **({"pod": {side: pod}} if pod else {})}
 
 
 def _shown(result: Object) -> Object:
@@ -163,6 +168,10 @@ def _shown(result: Object) -> Object:
     return {key: pod[key] for key in SHOWN if key in pod}
 
 
-def _change(before: Object, after: Object) -> Object:
-    sides = {"before": before, "after": after}
-    return {"pod": {side: pod for side, pod in sides.items() if pod}} if before != after else {}
+def _change(was: Launched | None, last: Launched | None) -> Object:
+    """The pods of both sides where they differ, and why KubeVirt renders none any more."""
+    sides = {side: _shown(each.result) if each else {} for side, each in (("before", was), ("after", last))}
+    if sides["before"] == sides["after"]:
+        return {}
+    stopped = {"startError": last.stopped} if last and last.stopped and not (was and was.stopped) else {}
+    return {**stopped, "pod": {side: pod for side, pod in sides.items() if pod}}

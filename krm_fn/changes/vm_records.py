@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
-from krm_fn.changes.records import NOTHING, fails_as_before, record_of, untouched_record
+from krm_fn.changes.records import NOTHING, fails_as_before, record_of, untouched_record, with_sizes
 from krm_fn.changes.untouched import is_untouched, starts_the_same
 from krm_fn.kubevirt.updates.admission import admitted
 from krm_fn.kubevirt.updates.applying import applied, by_replacement
@@ -41,7 +41,7 @@ def _updated(pair: Pair) -> Outcome:
         return with_gates(_updated(pair.opening(held)), held)
     if not pair.is_edited and fails_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, *worlds))
-    record = {**record_of(found, pair.owner, replaced=not pair.how.apply), **pair.sizes.of(found, pair.new)}
+    record = with_sizes(record_of(found, pair.owner, replaced=not pair.how.apply), pair.sizes.of(found, pair.new))
     if UNMOVED in record["effect"] and not pair.world.known:
         record["unknown"] = {"workloadUpdateStrategy": True}
     if _fails_anyway(found, record["effect"], pair):
@@ -94,7 +94,7 @@ def _new(pair: Pair) -> Outcome:
         return with_gates(_new(pair.opening(held)), held)
     if not pair.is_edited and _is_refused_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, pair.origin, pair.world, existing=False))
-    return with_gates(Outcome(record={**record_of(found, pair.owner), **pair.sizes.of(found, pair.new)}), gates)
+    return with_gates(Outcome(record=with_sizes(record_of(found, pair.owner), pair.sizes.of(found, pair.new))), gates)
 
 
 def _is_refused_as_before(found: Transition) -> bool:

@@ -28,7 +28,7 @@ def pod_lines(record: Object) -> Iterator[str]:
         return
     sides = [record["pod"].get(side, {}) for side in ("before", "after")]
     for word, side in zip(("before", "after"), sides, strict=True):
-        if "error" in side:
+        if "error" in side and side["error"] != record.get("startError"):
             yield f"  no pod {word}: {side['error']}"
     both = all("requests" in side for side in sides)
     said = list(_differing(*sides)) if both else list(_only(sides[0] if "requests" in sides[0] else sides[1]))

@@ -20,8 +20,10 @@ SEVERAL = {"s": "", "is": "are", "it": "them", "they": "they", "its": "their"}
 
 NOBODY, UNMOVED, UNSURE = "migration:nobody", "migration:impossible", "migration:unknown"
 REFUSED, UNLESS = "refused", "refused:unless"
+NEVER = "startError:added"
 # What an effect says of VMs, the most severe first. UNMOVED is NOBODY for machines that can't be live-migrated, UNSURE where
-# nothing says whether KubeVirt starts migrations. UNLESS is REFUSED where nothing says whether a feature gate is open.
+# nothing says whether KubeVirt starts migrations. UNLESS is REFUSED where nothing says whether a feature gate is open. NEVER
+# is startError of a new one.
 OF_VM = {
     REFUSED: "KubeVirt refuses the update",
     UNLESS: "KubeVirt refuses the update, unless a feature gate is open",
@@ -50,6 +52,7 @@ OF_VM = {
     "added": "{is} new",
     "scaledOut": "KubeVirt creates some",
     "newOnly": "only new ones get the change",
+    NEVER: "never start{s}",
     "startError": "can't start again",
     "atNextStart": "change{s} at the next start",
     "data:missing": "lack{s} an object that the next start needs",
@@ -82,6 +85,7 @@ OF_KINDS = {
         "started": "{its} VMs are started",
         "scaledOut": "KubeVirt creates VMs",
         "newOnly": "only VMs that are created from now on get the change",
+        NEVER: "{its} VMs never start",
         "startError": "{its} VMs can't start again",
         "atNextStart": "{its} VMs change at the next start",
         "nothing": "{its} VMs stay as they are",
@@ -93,6 +97,8 @@ OF_KINDS = {
         "released": "the selector leaves {its} instances without an owner, and KubeVirt creates new ones",
         "scaledOut": "KubeVirt creates instances",
         "newOnly": "only instances that are created from now on get the change",
+        NEVER: "{its} instances never start",
+        "startError": "new instances don't start",
         "nothing": "{its} instances stay as they are",
     },
     INSTANCE: {"renamed": "{is} renamed: the instance of the old name is deleted, and a new one is created"},
@@ -155,7 +161,7 @@ def told(record: Object) -> list[str]:
         effects = [effect for effect in effects if effect != NOTHING]
     silent = {"atNextStart"} if "restartRequired" in effects or "startError" in record else set()
     if "startError" in record and effects[:1] not in (["refused"], ["refusedByPolicy"], ["error"]):
-        effects.append("startError")
+        effects.append(NEVER if record["change"] == "added" else "startError")
     if GOES.intersection(effects):
         silent.add(OF_DATA + DELETED)
     if not any(each["when"] == "live" for each in record.get("changes", [{"when": "live"}])):

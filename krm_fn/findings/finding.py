@@ -50,11 +50,12 @@ class Finding(Value):
 
     `deeper` continues `path` to the exact place if that is below a secret key; it is never shown. No other field contains a
     secret (see `redaction`).
-    `upstream` is "admission" if the release's webhooks refuse the object, "expand" if only its expander does, "" if KubeVirt
-    accepts it; `upstream_path` is the path that KubeVirt names, if that is another one. `item` is the position of the object's
-    item in the bundle, -1 if the finding is about no item; `inside` is the path from the item to the object (`()`, or
-    `("items", 3)` in a List). `line` and `column` count from 1; 0 means that they are not known, because only the command has
-    the files' texts. The command sets `fingerprint`, which does not depend on the object's file. `related` are other places.
+    `upstream` is "admission" if the release's webhooks refuse the object, "expand" if only its expander does, "start" if they
+    let it in and its instances never start, "" if KubeVirt accepts it; `upstream_path` is the path that KubeVirt names, if that
+    is another one. `item` is the position of the object's item in the bundle, -1 if the finding is about no item; `inside` is
+    the path from the item to the object (`()`, or `("items", 3)` in a List). `line` and `column` count from 1; 0 means that
+    they are not known, because only the command has the files' texts. The command sets `fingerprint`, which does not depend on
+    the object's file. `related` are other places.
     `targets` are the targets of a repository that have the finding, sorted; () if a run has only one.
     `more`: the number of further findings of its rule, on any objects, that are not reported. `tags` are more tags of a
     policy's result: `binding`, `param` and `validation`.

@@ -110,8 +110,8 @@ class Expansion(Value):
     """The result of applying: `vm` is the rendered VM, or None if conflicts or `refusals` prevent it.
 
     A rendered VM may have `unmet`: KubeVirt's expander checks no requirements, its admission does. `refusals` are the words for
-    cluster settings that forbid a value of the expansion, as `expand` documents. `ignored_topology` is the preferred topology
-    if the release does not know its name, so that the VM gets a single vCPU.
+    cluster settings that forbid a value of the expansion, as `expand` documents, and for crashes (`expand.crashes`).
+    `ignored_topology` is the preferred topology if the release does not know its name, so that the VM gets a single vCPU.
     """
 
     vm: Object | None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
     from krm_fn.rules.facts.vms import VmFacts
-    from krm_fn.sizing.demands import Demand
+    from krm_fn.sizing.demands import Demand, Launched
 
 NO_INSTANCE = "KubeVirt starts no instance of it"
 UNMET_STARTS_UNTIL: Version = (1, 5)
@@ -147,9 +147,13 @@ def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
 
 
 def _started(vm: VmFacts, starts: Starts, found: tuple[str, ...]) -> Subject:
-    launched = starts.of_vm(vm)
-    stopped = found if launched else found + _messages(None)
-    return Subject(entry=vm.entry, launched=launched, resolution=vm.resolution, refused=stopped)
+    return _subject(vm.entry, starts.of_vm(vm), found).but(resolution=vm.resolution)
+
+
+def _subject(entry: Entry, launched: Launched | None, found: tuple[str, ...] = ()) -> Subject:
+    """The subject of an object that is let in; `found` says what is wrong with it all the same."""
+    stopped = launched.refused if launched else (NO_INSTANCE,)
+    return Subject(entry=entry, launched=launched, refused=found + stopped)
 
 
 def _starts_all_the_same(vm: VmFacts) -> bool:
@@ -164,12 +168,12 @@ def _starts_all_the_same(vm: VmFacts) -> bool:
 
 def _of_instance(entry: Entry, holder: Holder, facts: BundleFacts, starts: Starts) -> Subject:
     """The subject of an instance, or of a replica set, which makes instances of its template."""
-    instance = starts.with_presets(entry, holder)
+    instance = starts.instances.with_presets(entry, holder)
     causes = refused_object(entry, facts, instance or entry.obj)
-    if instance is None or (causes and causes.causes):
+    if causes and causes.causes:
         return Subject(entry=entry, launched=None, refused=_messages(causes))
-    return Subject(entry=entry, launched=starts.of_instance(instance, effective_namespace(entry.obj)))
+    return _subject(entry, starts.of_instance(entry, holder, instance) if instance else None)
 
 
-def _messages(causes: AdmissionFacts | None) -> tuple[str, ...]:
-    return tuple(cause.message for cause in causes.causes) if causes else (NO_INSTANCE,)
+def _messages(causes: AdmissionFacts) -> tuple[str, ...]:
+    return tuple(cause.message for cause in causes.causes)

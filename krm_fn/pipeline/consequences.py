@@ -35,6 +35,8 @@ COUNTERPARTS = {"networks": ("interfaces",), "interfaces": ("networks",), "volum
 MISPLACED = "unknown-field"
 # Fields of older releases, and the parts around them that are refused because the new field is missing.
 OUTDATED: dict[str, tuple[Path, ...]] = {"volumeName": (("name",),), "registryDisk": ((),)}
+# It judges what the rest of the object comes to.
+STOPPED = "never-starts"
 PLACEHOLDER = "unfilled-placeholder"
 # Parts of a VM that others refer to. If a placeholder stands for one of them, nobody knows what it has.
 STRUCTURES = frozenset(("spec", "template", "domain", "devices", "disks", "interfaces", "networks", "volumes", "filesystems"))
@@ -79,7 +81,8 @@ def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key,
         follows = (
             _of_placeholder(finding, objects.get(key))
             or _is_named_by_placeholder(finding, objects.get(key))
-            or (key in open_objects and finding.rule.startswith("refused-"))
+            or (key in open_objects and finding.rule.startswith(("refused-", STOPPED)))
+            or _is_stopped_by(finding, errors.get(key, ()))
             or _repeats(finding, (key, finding.path), nameless)
             or _lacks_counterpart(finding, lost.get(key, ()))
             or _lacks_successor(finding, reported.get(key, ()))
@@ -129,6 +132,22 @@ def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key,
     return repeated
 
 
+def _is_stopped_by(finding: Finding, errors: Iterable[Finding]) -> bool:
+    """True for a fault of the instance beside an error of the object, around or below one, or at a misplaced key."""
+    if finding.rule != STOPPED:
+        return False
+    around = finding.path[:-1]
+    return any(
+        error.path[:-1] == around or finding.path[: len(error.path)] == error.path or _has_misplaced(error, around)
+        for error in errors
+        if error.rule != STOPPED and error.path
+    )
+
+
+def _has_misplaced(error: Finding, path: Path) -> bool:
+    return error.rule == MISPLACED and error.path[-1] in path
+
+
 def _lacks_successor(finding: Finding, reported: Collection[tuple[str, Path]]) -> bool:
     """True if the refused part has the old form, which another finding reports."""
     if not finding.rule.startswith("refused-"):
@@ -160,7 +179,7 @@ def _is_repeated(finding: Finding, reported: Collection[tuple[str, Path]]) -> bo
 
 def _inherited(finding: Finding, vm: VmFacts, parts: Parts) -> bool:
     """True if the value comes from an instancetype or preference that has an error there, or that is not found."""
-    if finding.rule not in MEASURED and not finding.rule.startswith("refused-"):
+    if finding.rule not in MEASURED and not finding.rule.startswith(("refused-", STOPPED)):
         return False
     path = finding.path[len(vm.prefix) :]
     wrong = _parts_in_error(vm, parts)
@@ -170,7 +189,7 @@ def _inherited(finding: Finding, vm: VmFacts, parts: Parts) -> bool:
         return False
     expanded = vm.expansion.vm if vm.expansion else None
     own, given = get(vm.vm, path), get(expanded, path) if expanded else None
-    return path[len(DOMAIN)] in wrong and not is_set(own) and is_set(given)
+    return path[len(DOMAIN)] in wrong and not is_set(own) and (is_set(given) or finding.rule == STOPPED)
 
 
 def _parts(errors: Iterable[Finding]) -> set[str]:

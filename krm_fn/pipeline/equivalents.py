@@ -19,6 +19,7 @@ from krm_fn.kubevirt.admission.formats import bare_mac_length, base64_length, is
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.pipeline.own_texts import EACH, KEY, TEXTS
 from krm_fn.pipeline.refusals import refused
+from krm_fn.pipeline.stopped import starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,7 +218,9 @@ class Equivalents:
             return self._analysis.of_vm(entry, *found)
         resolved = self._key(read_of, resolution)
         first = self._resolved.get(resolved) if resolved else None
-        facts = self._repeating(first, entry, resolution) if first else judged(self._analysis.of_vm(entry, *found))
+        facts = (
+            self._repeating(first, entry, resolution) if first else judged(self._analysis, self._analysis.of_vm(entry, *found))
+        )
         if facts.sound:
             self._remember(facts, key, resolved)
         return facts
@@ -256,7 +259,7 @@ class Equivalents:
         return first.but(entry=entry, vm=entry.obj, resolution=resolution, admitted=entry.obj, expansion=None, rendered=None)
 
 
-def judged(facts: VmFacts) -> VmFacts:
+def judged(analysis: Analysis, facts: VmFacts) -> VmFacts:
     """The facts of a VM, including whether it is sound."""
     flawed = facts.troubled or any(True for _ in check(facts.entry.obj, facts.release))
-    return facts.but(sound=not flawed and refused(facts) is None)
+    return facts.but(sound=not flawed and refused(facts) is None and starts(facts, analysis.bundle))

@@ -31,7 +31,10 @@ INTERFACES, ONLY_GPU = ("domain", "devices", "interfaces"), ("domain", "devices"
 
 def with_evictions(facts: BundleFacts) -> BundleFacts:
     """The facts with those of drains. Nothing is said of releases whose instances are not known."""
-    wanted = [vm for vm in facts.vms if _strategy(vm, facts) in MIGRATING and not facts.bundle.is_context(vm.entry.item)]
+    # a machine that never runs is on no node
+    stopped = {id(each.entry) for each in facts.stopped if any(cause.sure for cause in each.causes)}
+    known = [vm for vm in facts.vms if not facts.bundle.is_context(vm.entry.item) and id(vm.entry) not in stopped]
+    wanted = [vm for vm in known if _strategy(vm, facts) in MIGRATING]
     if not wanted or not is_measured("instances", facts.release):
         return facts
     starts, claims = Starts(facts), claims_of_bundle(facts)

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import get
-from krm_fn.kubevirt.holders import INSTANCE_SPEC
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts
 
 # The kinds that bound what VMs may need.
 BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota")
+# The kinds that make instances without a VM.
+WITHOUT_VM = tuple(holder.kind for holder in SERVED.values() if holder.vm is None)
 STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 
 
-def completed(facts: BundleFacts) -> BundleFacts:
-    """The facts with those of quotas, LimitRanges and drains. They must be those of mode `validate`."""
+def completed(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> BundleFacts:
+    """The facts with those of starts, quotas, LimitRanges and drains. They must be those of mode `validate`.
+
+    `refused` are the objects that KubeVirt does not let in.
+    """
+    if not all(vm.sound for vm in facts.vms) or any(facts.bundle.of_kind(kind) for kind in WITHOUT_VM):
+        from krm_fn.pipeline import stopped
+
+        out = {(each.entry.item, each.entry.path) for each in refused if each.causes}
+        facts = facts.but(stopped=tuple(stopped.stopped(facts, out)))
     if any(facts.bundle.of_kind(kind) for kind in BOUNDS):
         from krm_fn.pipeline import bounds  # few bundles have any
 

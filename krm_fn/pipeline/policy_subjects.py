@@ -6,12 +6,11 @@ import json
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, metadata, name_of
-from krm_fn.base.paths import copy, get
+from krm_fn.base.paths import get
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
 from krm_fn.kubevirt.holders import TEMPLATE, holder_of
-from krm_fn.kubevirt.instance import complete
 from krm_fn.pipeline.analysis import VM
 from krm_fn.pipeline.facts import every, gather
 
@@ -106,16 +105,15 @@ class Subjects:
 
     def _own_instances(self) -> Iterator[Subject]:
         """The instances that no VM makes: those that stand for themselves, and those of replica sets."""
-        from krm_fn.pipeline.starts import Starts
+        from krm_fn.pipeline.stopped import Instances
 
-        starts = Starts(self._facts)
+        instances = Instances(self._facts)
         for entry in self._entries():
             holder = holder_of(entry.obj)
             if holder and holder.is_served and holder.vm is None and isinstance(get(entry.obj, holder.instance), dict):
-                instance = starts.with_presets(entry, holder)
+                instance = instances.with_presets(entry, holder)
                 if instance is not None:
-                    value = copy(instance)
-                    complete(value, self._facts.cluster, self._facts.release)
+                    value = instances.completed(instance)
                     value["metadata"]["namespace"] = effective_namespace(entry.obj)
                     yield Subject(entry=entry, state=INSTANCE, value=_as_stored(value), template=holder.template)
 

@@ -60,7 +60,7 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
 
 def refused(vm: VmFacts) -> AdmissionFacts | None:
     """The refusal of a VM by the webhooks, or None. The facts are those of mode `validate`."""
-    return _refusal(vm.entry, vm, partial(_of_vm, vm))
+    return refusal(vm.entry, vm, partial(_of_vm, vm))
 
 
 def refused_object(entry: Entry, facts: BundleFacts, given: Object) -> AdmissionFacts | None:
@@ -72,12 +72,10 @@ def refused_object(entry: Entry, facts: BundleFacts, given: Object) -> Admission
     if kind not in KINDS or (kind == INSTANCE and _lacks_domain(entry.obj)):
         return None
     completed = _completed(given, facts) if kind == INSTANCE else None
-    return _refusal(entry, facts, partial(_of_object, entry, completed, facts))
+    return refusal(entry, facts, partial(_of_object, entry, completed, facts))
 
 
-def _refusal(
-    entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster], tuple[Cause, ...]]
-) -> AdmissionFacts | None:
+def refusal(entry: Entry, facts: VmFacts | BundleFacts, admit: Callable[[Cluster], tuple[Cause, ...]]) -> AdmissionFacts | None:
     """The refusal of an object by a cluster, or None.
 
     If the configuration is not known, any gate may be open. Then the object is judged with all gates open that it needs.

@@ -291,7 +291,7 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
         for refused in refusals:
             yield from registry.judge("admission", refused, severity, limit)
         gated = tuple(refused for refused in refusals if refused.gated)
-        facts = linting.completed(facts.but(faults=webhooks.faults(facts, refusals), gated=gated))
+        facts = linting.completed(facts.but(faults=webhooks.faults(facts, refusals), gated=gated), refusals)
         yield from registry.judge_bundle(facts, severity, "lint")
 
 

@@ -7,18 +7,15 @@ leads to, which is alike in all the rest and refers to the same, is not worked o
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import metadata
-from krm_fn.base.paths import as_list, as_map, copy, get
-from krm_fn.kubevirt.instance import complete, start
+from krm_fn.base.paths import as_list, get
 from krm_fn.kubevirt.migratability import assessed
 from krm_fn.kubevirt.pods import Around
 from krm_fn.kubevirt.pods.launch import Launch
-from krm_fn.kubevirt.presets import apply_presets
-from krm_fn.kubevirt.presets.index import NONE, Presets
 from krm_fn.pipeline.equivalents import compiled, dumped, notes, nothing
 from krm_fn.pipeline.own_texts import KEY, TEXTS
+from krm_fn.pipeline.stopped import Instances
 from krm_fn.sizing import limit_ranges
-from krm_fn.sizing.demands import launched
+from krm_fn.sizing.demands import Launched, launched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +25,10 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.migratability import Assessment
-    from krm_fn.kubevirt.presets.index import Group
     from krm_fn.pipeline.equivalents import Row
+    from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.facts.vms import VmFacts
-    from krm_fn.sizing.demands import Launched
 
 VERBOSITY = "logVerbosity"  # the only label that a pod depends on
 DISKS = ("spec", "template", "spec", "domain", "devices", "disks")
@@ -66,8 +62,7 @@ class Starts:
     def __init__(self, facts: BundleFacts, *, migrations: bool = False) -> None:
         self._facts, self._migrations = facts, migrations
         self.ranges = limit_ranges.by_namespace(facts.bundle)
-        presets = None if facts.config.presets == "ignore" else Presets(facts.bundle)
-        self._presets = presets if presets and facts.bundle.of_kind("VirtualMachineInstancePreset") else None
+        self.instances = Instances(facts)
         self._known: dict[tuple[Any, ...], Launched | None] = {}
         self._assessed: dict[tuple[Any, ...] | None, Assessment | None] = {}
         self._specs: dict[int, Object] = {}
@@ -85,7 +80,7 @@ class Starts:
         """What migrations of a VM's instance depend on, None where none starts. No pod is worked out."""
         key = self._key(vm)
         if key is None or key not in self._assessed:
-            instance, namespace = self._instance(vm), effective_namespace(vm.entry.obj)
+            instance, namespace = self.instances.of_vm(vm), effective_namespace(vm.entry.obj)
             self._assessed[key] = None if instance is None else assessed(Launch(instance, self._around(namespace)))
         return self._assessed[key]
 
@@ -93,7 +88,7 @@ class Starts:
         """All that the pod of a VM depends on, None where that may be more than is looked at here."""
         given = vm.resolution.vm
         reserved = any(get(disk, ("lun", "reservation")) for disk in as_list(get(given, DISKS)))
-        if self._presets or reserved:
+        if self.instances.presets or reserved:
             return None
         found = dumped({**read(given, {}), "metadata": ()})
         sources = [each.spec for each in (vm.resolution.instancetype, vm.resolution.preference) if each]
@@ -102,45 +97,24 @@ class Starts:
         return None if found is None else (effective_namespace(vm.entry.obj), found, *tables, *map(id, sources))
 
     def _of_vm(self, vm: VmFacts) -> Launched | None:
-        instance = self._instance(vm)
-        return None if instance is None else self._launched(instance, effective_namespace(vm.entry.obj))
-
-    def _instance(self, vm: VmFacts) -> Object | None:
-        namespace = effective_namespace(vm.entry.obj)
-        return start(
-            vm.resolution,
-            owner=vm.entry.obj,
-            namespace=namespace,
-            bundle=self._facts.bundle,
-            cluster=self._facts.cluster,
-            release=self._facts.release,
-            presets=self._seen(vm.entry.obj["apiVersion"], namespace),
-        ).instance
-
-    def _seen(self, version: str, namespace: str) -> Group:
-        return self._presets.seen_by(version, namespace) if self._presets else NONE
+        instance = self.instances.of_vm(vm)
+        if instance is None:
+            return None
+        return self._launched(instance, effective_namespace(vm.entry.obj), self.instances.refusal(vm, instance))
 
     def _around(self, namespace: str) -> Around:
         facts = self._facts
         return Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
 
-    def _launched(self, instance: Object, namespace: str) -> Launched:
+    def _launched(self, instance: Object, namespace: str, refused: AdmissionFacts | None) -> Launched:
         around = self._around(namespace)
-        found = launched(instance, around, self.ranges.get(namespace, ()))
+        why = tuple(cause.message for cause in refused.causes if cause.sure) if refused else ()
+        ranges = self.ranges.get(namespace, ())
+        found = Launched(guest={}, result={}, refused=why) if why else launched(instance, around, ranges)
         return found.but(assessment=assessed(Launch(instance, around))) if self._migrations else found
 
-    def with_presets(self, entry: Entry, holder: Holder) -> Object | None:
-        """The instance that stands for itself, or that a replica set makes, with presets; None where these refuse it."""
-        template = as_map(get(entry.obj, holder.template)) if holder.template else entry.obj
-        given = {**template, "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
-        given["metadata"] = {**metadata(template), "name": metadata(entry.obj).get("name")}
-        namespace = effective_namespace(entry.obj)
-        seen = self._seen("kubevirt.io/v1", namespace)
-        applied = apply_presets(given, seen, release=self._facts.release, namespace=namespace)
-        return None if applied.refused else applied.instance
-
-    def of_instance(self, instance: Object, namespace: str) -> Launched:
-        """What such an instance leads to."""
-        completed = copy(instance)
-        complete(completed, self._facts.cluster, self._facts.release)
-        return self._launched(completed, namespace)
+    def of_instance(self, entry: Entry, holder: Holder, given: Object) -> Launched:
+        """What an instance with its presets leads to, that stands for itself or that a replica set makes."""
+        instance = self.instances.completed(given)
+        refused = self.instances.refusal_of(entry, holder, instance)
+        return self._launched(instance, effective_namespace(entry.obj), refused)

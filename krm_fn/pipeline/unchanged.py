@@ -69,7 +69,7 @@ class Unchanged:
     def _judged(self, entry: Entry) -> VmFacts:
         facts = self._equivalents.facts(entry)
         assert facts is not None  # noqa: S101  it has a VM
-        return facts if facts.sound else judged(facts)
+        return facts if facts.sound else judged(self._analysis, facts)
 
     def _sound(self, entry: Entry, resolution: Resolution) -> VmFacts:
         """The facts of a VM that is known to be sound: it is not expanded."""

@@ -8,7 +8,7 @@ from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, holder_of
-from krm_fn.kubevirt.pods import PodError, launcher_pod, vcpus_of
+from krm_fn.kubevirt.pods import MissingObjectError, PodError, launcher_pod, vcpus_of
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.releases import NEWEST
@@ -35,7 +35,8 @@ class Launched(Value):
     """What the start of an instance leads to: the guest, and in `result` the pod, or why there is none, as in records.
 
     `pods` are the pods as the API server admits them, `state` is the claim for what the guest keeps of its TPM or EFI.
-    `assessment` is what migrations depend on, None where nobody asks for it.
+    `assessment` is what migrations depend on, None where nobody asks for it. `refused` says why KubeVirt refuses the
+    instance, `stopped` why it renders no pod of it, whatever else the cluster has.
     """
 
     guest: Object
@@ -43,6 +44,8 @@ class Launched(Value):
     pods: tuple[AdmittedPod, ...] = ()
     state: Object = {}  # noqa: RUF012  nobody writes into a Value
     assessment: Assessment | None = None
+    refused: tuple[str, ...] = ()
+    stopped: str = ""
 
 
 class Subject(Value):
@@ -95,7 +98,8 @@ def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) ->
     try:
         pod = launcher_pod(instance, around)
     except PodError as error:
-        return Launched(guest=guest, result={"podError": str(error)})
+        stopped = "" if isinstance(error, MissingObjectError) else str(error)
+        return Launched(guest=guest, result={"podError": str(error)}, stopped=stopped)
     state = storage.state_of(as_map(instance.get("spec")), text(around.cluster.setting("vmStateStorageClass")))
     return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges), state=state)
 

@@ -48,8 +48,9 @@ DUPLICATE = "duplicate-object"
 # The directives of strategic merge patches. Those that end in a slash have the name of a field behind it.
 DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/")
 DIRECTIVE = "$"  # instead of a rule, where a path leads to a directive
-# Rules about what every object of a kind has. A run strategy is forgotten more often than left to another file.
-OF_STRUCTURE = frozenset(("invalid-name", "missing-field", "missing-template", DIRECTIVE))
+# Rules about what every object of a kind has, such as memory. A run strategy is forgotten more often than left to another file.
+STOPPED = "never-starts"
+OF_STRUCTURE = frozenset(("invalid-name", "missing-field", "missing-template", STOPPED, DIRECTIVE))
 NAME = ("metadata", "name")
 ANY = "*"  # namespace
 OF_OBJECT = 2  # the length of the paths of what makes an object what it is: its name, `spec.template`
@@ -112,7 +113,8 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
     lacks = {key: paths for key, paths in lacks.items() if not OF_STRUCTURE.isdisjoint(paths.values())}
     if not lacks:
         return Fragments()
-    complete = [entry.obj for entry in bundle.entries(items) if (entry.item, entry.path) not in lacks]
+    parts = {key for key, paths in lacks.items() if {*paths.values()} != {STOPPED}}
+    complete = [entry.obj for entry in bundle.entries(items) if (entry.item, entry.path) not in parts]
     whole = {(*_identity(obj), namespace) for obj in complete for namespace in (namespace_of(obj), ANY)}
 
     def is_in_whole(obj: Object) -> bool:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import krm_fn
 from krm_fn.changes.schema import schema
+from krm_fn.cli.changes_text import text_of
 from krm_fn.kubevirt.quantity import parse
 
 
@@ -210,3 +211,110 @@ def test_no_sizes_are_told_of_releases_whose_pods_are_not_known() -> None:
 def release(name: str) -> Object:
     kind = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
     return {**kind, "spec": {"kubevirtVersion": name}}
+
+
+MEMORY_MISSING = "the instance has no memory size; set memory.guest"
+
+
+def without_memory(name: str = "web") -> Object:
+    found = vm(name)
+    del found["spec"]["template"]["spec"]["domain"]["memory"]
+    return found
+
+
+def with_card(name: str = "web") -> Object:
+    found = vm(name)
+    found["spec"]["template"]["spec"]["domain"]["devices"]["gpus"] = [{"name": "one", "deviceName": "example.com/card"}]
+    return found
+
+
+def permitting(*names: str) -> Object:
+    devices = [{"pciVendorSelector": "10DE:1EB8", "resourceName": name} for name in names]
+    return kubevirt(permittedHostDevices={"pciHostDevices": devices})
+
+
+@pytest.mark.parametrize("kind", ["VirtualMachine", "VirtualMachinePool", "VirtualMachineInstanceReplicaSet"])
+def test_a_new_object_that_never_starts_says_why(kind: str) -> None:
+    machine, labels = without_memory(), {"matchLabels": {"app": "web"}}
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": machine["spec"]}
+    given = {
+        "VirtualMachine": machine,
+        "VirtualMachinePool": {
+            "apiVersion": "pool.kubevirt.io/v1beta1",
+            "kind": kind,
+            "metadata": {"name": "web"},
+            "spec": {"replicas": 1, "selector": labels, "virtualMachineTemplate": template},
+        },
+        "VirtualMachineInstanceReplicaSet": {
+            "apiVersion": "kubevirt.io/v1",
+            "kind": kind,
+            "metadata": {"name": "web"},
+            "spec": {"replicas": 1, "selector": labels, "template": {**template, **machine["spec"]["template"]}},
+        },
+    }
+    (record,) = answer([], [given[kind]])["vms"]
+    assert (record["effect"], record["startError"]) == (["added"], MEMORY_MISSING)
+    assert "pod" not in record
+
+
+def test_a_new_vm_that_starts_has_a_pod_and_no_error() -> None:
+    (record,) = answer([], [vm()])["vms"]
+    assert "startError" not in record
+    assert record["pod"]["after"]["requests"]["cpu"]
+
+
+def test_a_vm_that_runs_with_a_device_which_is_permitted_no_more_does_not_start_again() -> None:
+    (record,) = answer([permitting("example.com/card"), with_card()], [permitting("example.com/other"), with_card()])["vms"]
+    assert record["effect"] == ["atNextStart"]
+    assert record["power"] == "running"
+    assert record["startError"] == "GPU example.com/card is not permitted in permittedHostDevices configuration"
+
+
+def test_a_device_that_was_never_permitted_is_no_news() -> None:
+    assert answer([permitting("example.com/other"), with_card()], [permitting("example.com/third"), with_card()])["vms"] == []
+
+
+def test_a_vm_that_gets_a_device_which_is_not_permitted_does_not_start_again() -> None:
+    cluster = permitting("example.com/other")
+    (record,) = answer([cluster, vm()], [cluster, with_card()])["vms"]
+    assert record["effect"] == ["restartRequired", "atNextStart"]
+    assert record["startError"].startswith("GPU example.com/card is not permitted")
+
+
+def test_a_network_definition_that_git_does_not_hold_stops_nothing() -> None:
+    """The cluster may have it."""
+    attached = vm()
+    attached["spec"]["template"]["spec"]["networks"] = [{"name": "default", "multus": {"networkName": "lan"}}]
+    attached["spec"]["template"]["spec"]["domain"]["devices"]["interfaces"] = [{"name": "default", "bridge": {}}]
+    config = {"functionConfig": {"kind": "RenderVirtualMachines", "spec": {"kubevirtVersion": "1.6"}}}
+    config["functionConfig"]["apiVersion"] = "kubevirt-render.dev/v1alpha1"
+    (record,) = krm_fn.diff({"items": [vm()], **config}, {"items": [attached], **config})["vms"]
+    assert "error" in record["pod"]["after"]
+    assert "startError" not in record
+
+
+def test_the_vms_of_a_pool_do_not_start_again_either() -> None:
+    def pool() -> Object:
+        template = {"metadata": {"labels": {"app": "web"}}, "spec": with_card()["spec"]}
+        selector = {"matchLabels": {"app": "web"}}
+        spec = {"replicas": 2, "selector": selector, "virtualMachineTemplate": template}
+        return {
+            "apiVersion": "pool.kubevirt.io/v1beta1",
+            "kind": "VirtualMachinePool",
+            "metadata": {"name": "web"},
+            "spec": spec,
+        }
+
+    (record,) = answer([permitting("example.com/card"), pool()], [permitting("example.com/other"), pool()])["vms"]
+    assert record["effect"] == ["atNextStart"]
+    assert record["startError"].startswith("GPU example.com/card is not permitted")
+
+
+def test_a_text_says_once_that_a_machine_never_starts_or_not_again() -> None:
+    new = text_of(answer([], [without_memory()]), color=False)
+    assert new.splitlines()[:2] == ["VirtualMachine default/web: is new; never starts", f"  does not start: {MEMORY_MISSING}"]
+    again = text_of(
+        answer([permitting("example.com/card"), with_card()], [permitting("example.com/other"), with_card()]), color=False
+    )
+    assert again.splitlines()[0] == "VirtualMachine default/web: can't start again"
+    assert again.count("is not permitted") == 1

@@ -21,10 +21,12 @@ COMMAND = f"{sysconfig.get_path('scripts')}/kubevirt-render"
 FUNCTION_CONFIG = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
 SIZED = {"resources": {"requests": {"storage": "1Gi"}}}
 SETTINGS = config.read({**FUNCTION_CONFIG, "spec": {"mode": "validate"}})
+MEMORY = {"guest": "1Gi"}  # without any, no VM starts
 
 
 def vm(name: str = "web", *, spec: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    template = {"spec": {"domain": {"devices": {}}, **(spec or {})}}
+    memory = {} if "instancetype" in more else {"memory": MEMORY}
+    template = {"spec": {"domain": {**memory, "devices": {}}, **(spec or {})}}
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",
@@ -190,9 +192,9 @@ def test_a_template_whose_storage_is_null_is_reported_once() -> None:
 
 def test_a_name_in_capitals_is_reported_as_a_placeholder_instead_of_its_faults() -> None:
     volumes = [{"name": "root", "persistentVolumeClaim": {"claimName": "CLAIM_NAME"}}]
-    spec = {"domain": {"devices": {"disks": [{"name": "root", "disk": {}}]}}, "volumes": volumes}
+    spec = {"domain": {"memory": MEMORY, "devices": {"disks": [{"name": "root", "disk": {}}]}}, "volumes": volumes}
     template = {"metadata": {"labels": {"app": "__APP__"}}, "spec": spec}
-    machines = [vm("__APP__", spec=spec), vm("VM_1", spec=spec), vm("VM_1", spec={"domain": {"devices": {}}})]
+    machines = [vm("__APP__", spec=spec), vm("VM_1", spec=spec), vm("VM_1", spec={"domain": {"memory": MEMORY, "devices": {}}})]
     machines[0]["spec"]["template"] = template
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "NAME"}}
     found = list(stages.render([*machines, secret], SETTINGS).findings)
@@ -245,7 +247,9 @@ def test_no_error_follows_from_placeholders_even_where_nobody_wants_to_know_of_t
     disks = {"domain": {"devices": {"disks": [{"name": "${D}", "disk": {}}]}}, "volumes": [{"name": "${D}", "emptyDisk": {}}]}
     disks["volumes"][0]["emptyDisk"] = {"capacity": "${SIZE:=10GB}"}
     sized = vm("sized", spec=disks, instancetype={"name": "own"}, preference={"name": "own"})
-    devices = vm("devices", spec={"domain": {"devices": "${DEVICES}"}, "networks": [{"name": "default", "pod": {}}]})
+    devices = vm(
+        "devices", spec={"domain": {"memory": MEMORY, "devices": "${DEVICES}"}, "networks": [{"name": "default", "pod": {}}]}
+    )
     named = vm("${NAME}", spec=disks, instancetype={"name": "${TYPE:=u1.gone}", "kind": "${KIND}"})
     for settings in (SETTINGS, off):
         found = stages.render([whole, size, preference, sized, devices, named, vm("${NAME}")], settings).findings
@@ -253,7 +257,8 @@ def test_no_error_follows_from_placeholders_even_where_nobody_wants_to_know_of_t
 
 
 def test_a_mistake_beside_placeholders_is_reported() -> None:
-    item = vm("${NAME}", spec={"domain": {"cpu": {"cores": "${CORES}", "sockets": -1}, "devices": {}}})
+    cpu = {"cores": "${CORES}", "sockets": -1}
+    item = vm("${NAME}", spec={"domain": {"memory": MEMORY, "cpu": cpu, "devices": {}}})
     found = [each for each in stages.render([item], SETTINGS).findings if each.rule != "unfilled-placeholder"]
     assert [each.current for each in found] == [-1]
 

@@ -83,6 +83,7 @@ def test_a_rule_that_another_release_has_leaves_no_unused_ignore():
 
 def test_a_rule_that_does_not_run_leaves_no_unused_ignore():
     machine = vm()
+    machine["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "1Gi"}
     machine["metadata"]["annotations"] = {IGNORE: "unexpanded-vm: it stays as it is"}
     assert rules(machine, mode="validate") == []
     assert rules(machine, mode="validate", severity={"unexpanded-vm": "error"}) == [("unused-ignore", "web")]

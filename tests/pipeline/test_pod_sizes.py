@@ -46,8 +46,15 @@ def test_a_vm_has_the_numbers_of_its_pod(mode):
 
 
 def test_a_vm_without_references_has_them_too():
+    machine = vm()
+    machine["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "1Gi"}
+    (left,), _ = run(machine, podSize=True)
+    assert notes(left)["cpu"] == pod_of(machine)["requests"]["cpu"]
+
+
+def test_a_vm_that_never_starts_has_none():
     (left,), _ = run(vm(), podSize=True)
-    assert notes(left)["cpu"] == pod_of(vm())["requests"]["cpu"]
+    assert notes(left) == {}
 
 
 def test_the_vm_of_a_pool_has_them():

@@ -130,7 +130,7 @@ def test_a_template_in_a_list_and_in_one_of_many_documents(tmp_path):
 
 def test_objects_of_templates_clash_neither_with_one_another_nor_with_others(tmp_path):
     vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {runStrategy: Halted, "
-    vm += "template: {spec: {domain: {devices: {}}}}}\n"
+    vm += "template: {spec: {domain: {memory: {guest: 1Gi}, devices: {}}}}}\n"
     named = template().replace("${NAME}", "web")
     other = named.replace("name: web\nobjects", "name: b\nobjects").replace("u1.small", "u1.large")
     (tmp_path / "all.yaml").write_text(f"{named}---\n{other}---\n{vm}")

@@ -12,7 +12,7 @@ VM = """\
 apiVersion: kubevirt.io/v1
 kind: VirtualMachine
 metadata: {{name: web, labels: {{{label}: a}}}}
-spec: {{runStrategy: Always, template: {{spec: {{domain: {{devices: {{{device}}}}}}}}}}}
+spec: {{runStrategy: Always, template: {{spec: {{domain: {{memory: {{guest: 1Gi}}, devices: {{{device}}}}}}}}}}}
 """
 
 
@@ -34,6 +34,12 @@ def test_a_directive_hides_nothing_else_of_a_whole_object(tmp_path):
         "runStrategy: Always", "runStrategy: Always, instancetype: {name: u1.smal}"
     )
     assert rules(tmp_path, whole) == ["unresolved-instancetype", "unused-patch"]
+
+
+def test_a_machine_without_memory_is_a_patch_where_its_path_says_so(tmp_path):
+    small = VM.format(label="tier", device="").replace("memory: {guest: 1Gi}, ", "")
+    assert rules(tmp_path / "a", small) == ["never-starts"]
+    assert rules(tmp_path / "b", small, "patches/vm.yaml") == ["unused-patch"]
 
 
 @pytest.mark.parametrize("key", ["$(id)", "$x", "$patches", "$"])

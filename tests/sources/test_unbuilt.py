@@ -18,9 +18,10 @@ spec:
     spec:
       domain:
         devices: {}
+        memory: {guest: 1Gi}
 """
 # Of another size than VM.
-LARGE = VM.replace("devices: {}", "devices: {}\n        memory: {guest: 8Gi}")
+LARGE = VM.replace("1Gi", "8Gi")
 # Without what it needs.
 BARE = VM.replace("  runStrategy: Always\n", "")
 
@@ -48,7 +49,7 @@ metadata: {name: own}
 spec: {cpu: {guest: 3}, memory: {guest: 1Gi}}
 """
 CLAIM = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: root, namespace: shop}\nspec: {}\n"
-DISK = VM.replace("{}", "{disks: [{name: root, disk: {}}]}") + (
+DISK = VM.replace("devices: {}", "devices: {disks: [{name: root, disk: {}}]}") + (
     "      volumes: [{name: root, persistentVolumeClaim: {claimName: root}}]\n"
 )
 
@@ -455,7 +456,9 @@ def test_what_may_be_deployed_is_not_called_not_deployed(tmp_path, files):
 
 
 def test_a_size_that_no_kustomization_lists_is_still_known(unlisted):
-    write(unlisted, {"a.yaml": VM.replace("web", "a").replace("  runStrategy", "  instancetype: {name: own}\n  runStrategy")})
+    bare = VM.replace("        memory: {guest: 1Gi}\n", "")
+    sized = bare.replace("  runStrategy", "  instancetype: {name: own}\n  runStrategy")
+    write(unlisted, {"a.yaml": sized.replace("web", "a")})
     write(unlisted, {"size.yaml": SIZE})
     assert reported(unlisted) == [("not-deployed", "b.yaml")]
     assert [each["vcpus"] for each in json.loads(run("capacity", ".", "-o", "json", cwd=unlisted)[1])["vms"]] == [3]

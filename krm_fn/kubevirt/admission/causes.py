@@ -24,7 +24,7 @@ class Cause(Value):
     """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path that KubeVirt names,
     if it is another; `upstream` the place in KubeVirt's source. `current` is the scalar at `path`, or UNSET.
     `more` is the number of causes of the same check that are left out after it. If the feature gate `gate` is open, the object
-    passes. `known` are the words that are allowed there, if only some are.
+    passes. `known` are the words that are allowed there, if only some are. Not `sure`: some clusters may take it.
     """
 
     path: Path
@@ -36,3 +36,4 @@ class Cause(Value):
     more: int = 0
     gate: str = ""
     known: tuple[str, ...] = ()
+    sure: bool = True

@@ -9,6 +9,7 @@ from krm_fn.base.paths import as_map, copy, get, is_set, put
 from krm_fn.kubevirt.admission.items import maps, name_of
 from krm_fn.kubevirt.expand import COMPLETED_SINCE, REQUIRED_OF_DEFAULTS_SINCE, apply, set_instance_defaults
 from krm_fn.kubevirt.expand.admitted import platform
+from krm_fn.kubevirt.expand.crashes import crashes
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion
 from krm_fn.kubevirt.fields.topology import ignored_topology
@@ -58,6 +59,7 @@ def expand_for_admission(
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
         return Expansion(vm=None, unmet=unmet)
+    crashed = () if resolution.errors else crashes(spec, instancetype=instancetype, preference=preference, release=release)
     spec["architecture"], machine = platform(
         vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
     )
@@ -67,27 +69,27 @@ def expand_for_admission(
     if required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference or {}, release=release)
     conflicts = apply(template, instancetype=instancetype, preference=preference, release=release)
-    refusal = "" if conflicts else _set_defaults(spec, cluster, release)
+    refusals = crashed if conflicts else (*crashed, *_set_defaults(spec, cluster, release))
     if not conflicts and preference is not None and not required:
         unmet += unmet_requirements(spec, instancetype=instancetype, preference=preference, release=release)
-    expanded = None if conflicts or refusal else {**vm, "spec": {**vm["spec"], "template": template}}
+    expanded = None if conflicts or refusals else {**vm, "spec": {**vm["spec"], "template": template}}
     return Expansion(
         vm=expanded,
         conflicts=conflicts,
         unmet=unmet,
-        refusals=(refusal,) if refusal else (),
+        refusals=refusals,
         ignored_topology=ignored_topology(instancetype, preference, release),
     )
 
 
-def _set_defaults(spec: Object, cluster: Cluster, release: Release) -> str:
-    """Set the defaults that admission sets before its checks. Returns the refusal of the default network, or ""."""
+def _set_defaults(spec: Object, cluster: Cluster, release: Release) -> tuple[str, ...]:
+    """Set the defaults that admission sets before its checks. Returns the refusal of the default network, if there is one."""
     refusal = set_instance_defaults(spec, cluster, release)
     if not refusal and release.within(until=WITHOUT_DEVICES_SINCE):
         from krm_fn.kubevirt.expand.object_defaults import set_vm_defaults  # other releases do without
 
         set_vm_defaults(spec, cluster, release, certain=False)
-    return refusal
+    return (refusal,) if refusal else ()
 
 
 def _expands_the_same(vm: Object, preference: Object | None, release: Release) -> bool:

@@ -16,7 +16,7 @@ from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.pods import devices, hotplug, nodes, support
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.pods.compute import compute_resources
-from krm_fn.kubevirt.pods.launch import Around, Launch, PodError, vcpus_of
+from krm_fn.kubevirt.pods.launch import Around, Launch, MissingObjectError, PodError, vcpus_of
 from krm_fn.kubevirt.pods.overhead import memory_overhead
 from krm_fn.kubevirt.pods.totals import above_limits, qos_class, stored, totals
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.quantity import Quantity
     from krm_fn.kubevirt.releases import Version
 
-__all__ = ["Around", "PodError", "launcher_pod", "vcpus_of"]
+__all__ = ["Around", "MissingObjectError", "PodError", "launcher_pod", "vcpus_of"]
 
 # Fields of an instance that are the pod's, as they stand.
 TAKEN = ("tolerations", "topologySpreadConstraints", "schedulerName", "priorityClassName")

@@ -9,7 +9,7 @@ from krm_fn.base.external import is_external
 from krm_fn.base.objects import annotations_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.launch import PodError
+from krm_fn.kubevirt.pods.launch import MissingObjectError, PodError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def network_resources(launch: Launch) -> Iterator[str]:
         namespace, name = (namespace, name) if slash else (launch.around.namespace, namespace)
         found = launch.around.bundle.find(NETWORK, namespace, name)
         if found is None and not is_external(launch.around.bundle.external, NETWORK, namespace, name):
-            raise PodError(f"failed to locate network attachment definition {namespace}/{name}")
+            raise MissingObjectError(f"failed to locate network attachment definition {namespace}/{name}")
         resource = text(annotations_of(found.obj).get(RESOURCE_NAME)) if found else ""
         if resource:
             yield resource

@@ -32,6 +32,10 @@ class PodError(Exception):
     """KubeVirt renders no pod; the message is KubeVirt's."""
 
 
+class MissingObjectError(PodError):
+    """The same for an object that the bundle lacks, and the cluster may have."""
+
+
 class Around(Value):
     """What KubeVirt reads of the cluster beside the instance: its settings, and the objects of the namespace.
 

@@ -11,7 +11,7 @@ from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import amount
-from krm_fn.kubevirt.pods.launch import PodError
+from krm_fn.kubevirt.pods.launch import MissingObjectError, PodError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def check_hooks(launch: Launch) -> None:
         if hook.get("configMap") is not None:
             name = text(get(hook, ("configMap", "name")))
             if launch.around.bundle.find("ConfigMap", launch.around.namespace, name) is None:
-                raise PodError(f'configmaps "{name}" not found')
+                raise MissingObjectError(f'configmaps "{name}" not found')
 
 
 RUNNING = (

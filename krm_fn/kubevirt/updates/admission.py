@@ -14,6 +14,7 @@ from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.admission.objects import admit_object
 from krm_fn.kubevirt.expand.admitted import admit
+from krm_fn.kubevirt.expand.crashes import CRASHES
 from krm_fn.kubevirt.expand.pinned import pin
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
@@ -157,6 +158,11 @@ def _conflicts(expansion: Expansion) -> Iterator[Cause]:
         message = f"{conflict.path[-1]} is set by the instancetype, too ({source}); remove it from the VM"
         yield Cause(path=conflict.path, message=message, upstream_path=conflict.upstream_path)
     for word in expansion.refusals:
+        if word in CRASHES:
+            crash = CRASHES[word]
+            fact = f"the preference has {crash.has}, and the VM has {crash.lacks}"
+            yield Cause(path=("spec", "preference"), message=f"{fact}: KubeVirt's webhook crashes; {crash.fix}")
+            continue
         at = ("spec", "template", "spec", "networks")
         yield Cause(path=at, message=f"the cluster forbids the default network ({word}); add networks and interfaces")
 

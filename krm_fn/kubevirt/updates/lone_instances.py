@@ -9,8 +9,8 @@ from krm_fn.base.objects import labels_of, metadata
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.fields.metadata import RESERVED_LABELS
-from krm_fn.kubevirt.admission.objects import admit_object
 from krm_fn.kubevirt.instance import complete
+from krm_fn.kubevirt.instance.refusals import start_causes
 from krm_fn.kubevirt.presets import apply_presets
 from krm_fn.kubevirt.updates.applying import applied
 from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
@@ -51,7 +51,7 @@ def start_of(template: Object, name: str, namespace: str, world: World) -> Start
     if made is None:
         return Start(running=None, error="presets conflict with the instance, or it has no domain")
     instance = {**INSTANCE, "metadata": {"name": name, "namespace": namespace}, "spec": made.spec}
-    causes = admit_object(instance, completed=instance, cluster=world.cluster, release=world.release)
+    causes = [cause for cause in start_causes(instance, cluster=world.cluster, release=world.release) if cause.sure]
     return Start(running=None, error=causes[0].message) if causes else Start(running=made)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from krm_fn.base.objects import LOCAL_CONFIG
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.admission.objects import admit_object
 from krm_fn.kubevirt.instance import start
+from krm_fn.kubevirt.instance.refusals import start_causes
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.machine import Running, by_name, entries, is_hotpluggable, volumes_of
 from krm_fn.kubevirt.updates.references import find
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.updates.machine import Machine, World
-
-
-LABELS = ("metadata", "labels")
 
 
 class Start(Value):
@@ -38,10 +35,9 @@ def instance_of(machine: Machine, world: World) -> Start:
     made = _made(found, machine, world)
     if made is None:
         return Start(running=None, error="the VM conflicts with its instancetype, or the cluster forbids its network")
-    causes = admit_object(made, completed=made, cluster=world.cluster, release=world.release)
-    counted = [cause for cause in causes if cause.path[:2] != LABELS]  # the controller may write any labels
-    if counted:
-        return Start(running=None, error=counted[0].message)
+    causes = [cause for cause in start_causes(made, cluster=world.cluster, release=world.release) if cause.sure]
+    if causes:
+        return Start(running=None, error=causes[0].message)
     running = running_of(made)
     return Start(running=running.but(unshared=unshared(running.spec, machine.namespace, world)))
 

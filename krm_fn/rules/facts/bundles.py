@@ -66,9 +66,10 @@ class BundleFacts(Value):
 
     `surroundings` is what is known beside it.
     Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
-    not known), `quotas`, `refused_pods` (the objects whose pods the API server refuses, with the reasons), and `evictions`
-    (the machines that a drain can't migrate); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are
-    what the patches of the config do to VMs, `unevaluated` the policies that can't be evaluated.
+    not known), `stopped` (the objects that KubeVirt lets in and whose instances never start), `quotas`, `refused_pods` (the
+    objects whose pods the API server refuses, with the reasons), and `evictions` (the machines that a drain can't migrate); in
+    mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of the config do to VMs,
+    `unevaluated` the policies that can't be evaluated.
     """
 
     bundle: Bundle
@@ -84,6 +85,7 @@ class BundleFacts(Value):
     quotas: tuple[QuotaFacts, ...] = ()
     refused_pods: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
     evictions: tuple[EvictionFacts, ...] = ()
+    stopped: tuple[AdmissionFacts, ...] = ()
     patched: tuple[Patched, ...] = ()
     unpatched: tuple[Unpatched, ...] = ()
     unevaluated: tuple[Unevaluated, ...] = ()

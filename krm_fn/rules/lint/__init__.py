@@ -59,6 +59,7 @@ NEEDS: Needs = {
     "migration_over_quota": lambda facts: facts.quotas,
     "missing_resource_injector": _has("NetworkAttachmentDefinition"),
     "name_too_long": _has_machines,
+    "never_starts": lambda facts: facts.stopped,
     "not_migratable": lambda facts: facts.evictions,
     "null_in_machine_template": _has("KubevirtMachineTemplate", "KubevirtMachine"),
     "outdated_revision": _has("ControllerRevision"),

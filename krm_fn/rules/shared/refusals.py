@@ -9,7 +9,7 @@ from krm_fn.rules.registry import Hit, also, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Unset
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:
     """A hit for each cause whose path is in that part of the object, at most as many as one rule reports."""
-    causes = facts.parts.get(part, ())
+    yield from hits_of(facts, facts.parts.get(part, ()))
+
+
+def hits_of(facts: AdmissionFacts, causes: Sequence[Cause]) -> Iterator[Hit]:
+    """The same for some of the causes."""
     more = max(len(causes) - MOST, 0) + sum(cause.more for cause in causes)
     at_least = any(cause.more >= COUNTED - MOST for cause in causes)
     for number, cause in enumerate(causes[:MOST], 1):
