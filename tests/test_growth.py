@@ -59,7 +59,8 @@ LIMITED = (
     "quotas",
     "limit-ranges",
     "types-and-preferences",
-    "globs-with-wildcards",
+    "globs-of-any-beginning",
+    "external-of-any-beginning",
     "patches-for-all",
     "patches-with-expressions",
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.work import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Steps = tuple[str, ...]
 
@@ -24,15 +24,17 @@ TOO_MUCH = "these globs take too many comparisons with the paths of this run; us
 class _Place:
     """A place in globs: the steps that lead on from it, and the numbers of the globs that end at it.
 
-    `stays`: a `**` stands in front of the place, so any step leads to it again.
+    `stays`: a `**` stands in front of the place, so any step leads to it again. `wild` are the steps with wildcards, by what
+    stands before the first of these; `lengths` are the lengths of that.
     """
 
-    __slots__ = ("any", "ends", "literal", "matches", "stays", "wild")
+    __slots__ = ("any", "ends", "lengths", "literal", "matches", "stays", "wild")
 
     def __init__(self, step: str = "") -> None:
         self.stays = step == ANY
         self.literal: dict[str, _Place] = {}
-        self.wild: dict[str, _Place] = {}
+        self.wild: dict[str, dict[str, _Place]] = {}
+        self.lengths: set[int] = set()
         self.any: _Place | None = None
         self.ends: list[int] = []
         self.matches = step  # what a step must match to come here
@@ -42,7 +44,20 @@ class _Place:
         if step == ANY:
             self.any = self if self.stays else self.any or _Place(step)
             return self.any
-        return (self.wild if WILD.search(step) else self.literal).setdefault(step, _Place(step))
+        wildcard = WILD.search(step)
+        if not wildcard:
+            return self.literal.setdefault(step, _Place(step))
+        self.lengths.add(wildcard.start())
+        return self.wild.setdefault(step[: wildcard.start()], {}).setdefault(step, _Place(step))
+
+    def alike(self, step: str) -> Iterator[_Place]:
+        """The places behind the steps with wildcards that begin as this step does."""
+        for length in self.lengths:
+            if length <= len(step):
+                yield from self.wild.get(step[:length], _NONE).values()
+
+
+_NONE: dict[str, _Place] = {}
 
 
 class Globs:
@@ -82,10 +97,10 @@ class Globs:
 
     def _after(self, reached: list[_Place], step: str) -> list[_Place]:
         """The places that one more step reaches."""
-        self._spend(len(reached) + 1)
+        self._spend(1 + sum(1 + len(place.lengths) for place in reached))
         found = [place for place in reached if place.stays]
         found += [place.literal[step] for place in reached if step in place.literal]
-        found += [after for place in reached for after in place.wild.values() if self._matches(after.matches, step)]
+        found += [after for place in reached for after in place.alike(step) if self._matches(after.matches, step)]
         return _with_any(found)
 
     def _matches(self, pattern: str, step: str) -> bool:

@@ -200,7 +200,7 @@ def judge_sources(
 ) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     config, found, lost = settings.config, parsed.found, parsed.lost
-    surroundings = taken.surroundings(settings.external, options.runs).but(affixes=parsed.affixes)
+    surroundings = taken.surroundings(settings.externals, options.runs).but(affixes=parsed.affixes)
     before = Before(items=found.items, config=config) if options.unchanged else before
     judging = _judging(taken, settings, options, before).but(units=found.units, surroundings=surroundings)
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
@@ -234,7 +234,7 @@ def _judging(taken: Taken, settings: TargetSettings, options: Options, before: B
         ignores=options.ignores,
         definitions=options.definitions,
         off=True,
-        surroundings=taken.surroundings(settings.external, options.runs),
+        surroundings=taken.surroundings(settings.externals, options.runs),
         before=before,
     )
 
