@@ -65,7 +65,9 @@ class Globs:
 
     def __init__(self, globs: Iterable[str | Sequence[str]]) -> None:
         self._start = _Place()
+        self._count = 0
         for number, glob in enumerate(globs):
+            self._count += 1
             place = self._start
             for step in steps_of(glob) if isinstance(glob, str) else glob:
                 place = place.then(step)
@@ -73,6 +75,9 @@ class Globs:
         self._compiled: dict[str, re.Pattern[str]] = {}
         self._below: dict[Steps, tuple[list[_Place], frozenset[int]]] = {}
         self._spend = Budget(UNITS).spend
+
+    def __bool__(self) -> bool:
+        return self._count > 0
 
     def covering(self, path: str | Steps) -> frozenset[int]:
         """The numbers of the globs that match a path, or a folder that contains it. Paths have forward slashes; `.` is the

@@ -155,7 +155,7 @@ class Configs:
         Raises: ConfigError.
         """
         try:
-            if self._exclude.covering(Path(os.path.relpath(path, self._here)).as_posix()):
+            if self._exclude and self._exclude.covering(Path(os.path.relpath(path, self._here)).as_posix()):
                 return True
         except SpentError:
             raise UsageError(f"--exclude: {TOO_MUCH}") from None
