@@ -61,6 +61,8 @@ LIMITED = (
     "types-and-preferences",
     "globs-of-any-beginning",
     "external-of-any-beginning",
+    "policies",
+    "schemas",
     "patches-for-all",
     "patches-with-expressions",
 )
