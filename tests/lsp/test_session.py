@@ -135,11 +135,7 @@ def on_one_line(count: int) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 
-def test_four_times_as_many_findings_on_one_line_are_at_most_five_times_the_work(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "sizes.yaml").write_text("a: 1\n")
+def test_four_times_as_many_findings_on_one_line_are_at_most_five_times_the_work(folder: Path) -> None:
     session = Session(afresh=True)
     session.begin()
     answer(session, on_one_line(1))  # loads what it needs
