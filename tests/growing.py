@@ -58,6 +58,7 @@ WAYS = {
     "folder": Way(("check",), path="."),
     "diff": Way(("diff", "base"), path="head"),
     "explain": Way(("explain",), path="."),
+    "report": Way(("report", "-o", "page.html"), path="."),
     "nodes": Way(("capacity", "--nodes", "nodes.yaml")),
     "matrix": Way(("capacity", "--matrix", "--catalogue", "none")),
 }

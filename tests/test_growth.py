@@ -59,7 +59,10 @@ LIMITED = (
     "quotas",
     "limit-ranges",
     "types-and-preferences",
-    "globs-with-wildcards",
+    "globs-of-any-beginning",
+    "external-of-any-beginning",
+    "policies",
+    "schemas",
     "patches-for-all",
     "patches-with-expressions",
 )

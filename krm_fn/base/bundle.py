@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, TypeVar
 
-    from krm_fn.base.external import External
+    from krm_fn.base.external import Externals
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
 
@@ -104,7 +104,7 @@ class Bundle:
         own: int = -1,
         *,
         affixes: tuple[tuple[str, str], ...] = (),
-        external: Sequence[External] = (),
+        external: Sequence[Externals] = (),
     ) -> None:
         self.own = own if own >= 0 else len(items)
         self._items, self._places, self._units = items, places, units

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.work import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Steps = tuple[str, ...]
 
@@ -24,15 +24,17 @@ TOO_MUCH = "these globs take too many comparisons with the paths of this run; us
 class _Place:
     """A place in globs: the steps that lead on from it, and the numbers of the globs that end at it.
 
-    `stays`: a `**` stands in front of the place, so any step leads to it again.
+    `stays`: a `**` stands in front of the place, so any step leads to it again. `wild` are the steps with wildcards, by what
+    stands before the first of these; `lengths` are the lengths of that.
     """
 
-    __slots__ = ("any", "ends", "literal", "matches", "stays", "wild")
+    __slots__ = ("any", "ends", "lengths", "literal", "matches", "stays", "wild")
 
     def __init__(self, step: str = "") -> None:
         self.stays = step == ANY
         self.literal: dict[str, _Place] = {}
-        self.wild: dict[str, _Place] = {}
+        self.wild: dict[str, dict[str, _Place]] = {}
+        self.lengths: set[int] = set()
         self.any: _Place | None = None
         self.ends: list[int] = []
         self.matches = step  # what a step must match to come here
@@ -42,7 +44,20 @@ class _Place:
         if step == ANY:
             self.any = self if self.stays else self.any or _Place(step)
             return self.any
-        return (self.wild if WILD.search(step) else self.literal).setdefault(step, _Place(step))
+        wildcard = WILD.search(step)
+        if not wildcard:
+            return self.literal.setdefault(step, _Place(step))
+        self.lengths.add(wildcard.start())
+        return self.wild.setdefault(step[: wildcard.start()], {}).setdefault(step, _Place(step))
+
+    def alike(self, step: str) -> Iterator[_Place]:
+        """The places behind the steps with wildcards that begin as this step does."""
+        for length in self.lengths:
+            if length <= len(step):
+                yield from self.wild.get(step[:length], _NONE).values()
+
+
+_NONE: dict[str, _Place] = {}
 
 
 class Globs:
@@ -50,7 +65,9 @@ class Globs:
 
     def __init__(self, globs: Iterable[str | Sequence[str]]) -> None:
         self._start = _Place()
+        self._count = 0
         for number, glob in enumerate(globs):
+            self._count += 1
             place = self._start
             for step in steps_of(glob) if isinstance(glob, str) else glob:
                 place = place.then(step)
@@ -58,6 +75,9 @@ class Globs:
         self._compiled: dict[str, re.Pattern[str]] = {}
         self._below: dict[Steps, tuple[list[_Place], frozenset[int]]] = {}
         self._spend = Budget(UNITS).spend
+
+    def __bool__(self) -> bool:
+        return self._count > 0
 
     def covering(self, path: str | Steps) -> frozenset[int]:
         """The numbers of the globs that match a path, or a folder that contains it. Paths have forward slashes; `.` is the
@@ -82,10 +102,10 @@ class Globs:
 
     def _after(self, reached: list[_Place], step: str) -> list[_Place]:
         """The places that one more step reaches."""
-        self._spend(len(reached) + 1)
+        self._spend(1 + sum(1 + len(place.lengths) for place in reached))
         found = [place for place in reached if place.stays]
         found += [place.literal[step] for place in reached if step in place.literal]
-        found += [after for place in reached for after in place.wild.values() if self._matches(after.matches, step)]
+        found += [after for place in reached for after in place.alike(step) if self._matches(after.matches, step)]
         return _with_any(found)
 
     def _matches(self, pattern: str, step: str) -> bool:

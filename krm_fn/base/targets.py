@@ -6,6 +6,7 @@ upstream: https://github.com/kubernetes-sigs/kustomize, api/types/selector.go:Se
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
@@ -94,9 +95,13 @@ def target_of(given: dict[str, Any]) -> Target:
     )
 
 
+@lru_cache(maxsize=1_000)  # explain makes the patches ready again for each field that it leaves out
 def _pattern(key: str, expression: str) -> str:
+    """The expression that a text must match; one that only its own text matches stays as it is. Raises: ValueError."""
     if len(expression) > LONGEST:
         raise ValueError(key, f"the expression is longer than {LONGEST} characters")
+    if LITERAL.fullmatch(expression):
+        return expression
     try:
         re.compile(expression)  # its errors say what is wrong
         parsed(expression)

@@ -75,4 +75,9 @@ class Value:
 
     def but(self, **changed: Any) -> Self:
         """A copy of the value with some fields changed."""
-        return type(self)(**{**{name: getattr(self, name) for name in self._fields}, **changed})
+        new = object.__new__(type(self))
+        for name in self._fields:
+            put(new, name, changed.pop(name) if name in changed else getattr(self, name))
+        for name in changed:
+            raise TypeError(f"{type(self).__name__} has no field {name}")
+        return new

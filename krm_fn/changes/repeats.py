@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from krm_fn.changes.pairs import Pair
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.updates.machine import World
-    from krm_fn.pipeline.equivalents import Numbers
 
 # What a record depends on, of each text that a VM has of its own.
 OF_RECORDS = {**READINGS, "note": notes, "label": verbosity}
@@ -41,16 +40,19 @@ INTERFACES = "/spec/domain/devices/interfaces"
 OWN_FIELDS = ("volumes", "firmware", "hostname", "labels", "annotations", "interfaces", "dataVolumeTemplates")
 
 
+def _note(value: Any, found: dict[Any, Any]) -> Any:
+    found[len(found)] = marshalled(value)
+    return value
+
+
+read_own = compiled([(place, _note) for place in PLACES])
+
+
 def own_texts(vm: Object) -> list[bytes | None]:
     """A VM's own texts, in order."""
-    found: list[bytes | None] = []
-
-    def note(value: Any, _: Numbers) -> Any:
-        found.append(marshalled(value))
-        return value
-
-    compiled([(place, note) for place in PLACES])(vm, {})
-    return found
+    found: dict[Any, Any] = {}
+    read_own(vm, found)
+    return list(found.values())
 
 
 class Repeats:

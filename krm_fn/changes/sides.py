@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace, entries
-from krm_fn.base.external import is_external
+from krm_fn.base.external import covering
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, put_in, with_integers
 from krm_fn.base.value import Value
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.bundle import Entry
-    from krm_fn.base.external import External
+    from krm_fn.base.external import Externals
     from krm_fn.base.objects import Object, Ref
     from krm_fn.changes.owners import Key
     from krm_fn.kubevirt.facts import Resolution
@@ -83,7 +83,7 @@ def side_of(resource_list: Object) -> Side:
     return side([with_integers(item) for item in items], settings)
 
 
-def side(items: list[Any], settings: Config, external: Sequence[External] = ()) -> Side:
+def side(items: list[Any], settings: Config, external: Sequence[Externals] = ()) -> Side:
     """The side of these items under a config. `external` are objects that are in the cluster and that the items lack."""
     objects = _last_of_each([entry.obj for entry in entries(items)])
     found = _side(Bundle(objects, external=external), settings)
@@ -102,7 +102,7 @@ def _external(found: Side) -> Iterator[tuple[Key, tuple[Ref, ...]]]:
         resolved = found.analysis.resolved(entry, resolver)
         wanted = [error.wanted for error in resolved[2].errors if error.wanted] if resolved else []
         refs = [ref for ref in wanted if ref.kind.endswith(("Instancetype", "Preference"))]
-        known = tuple(ref for ref in refs if is_external(found.bundle.external, ref.kind, ref.namespace, ref.name))
+        known = tuple(ref for ref in refs if covering(found.bundle.external, ref.kind, ref.namespace, ref.name))
         if known:
             yield key, known
 

@@ -37,7 +37,7 @@ def _updated(pair: Pair) -> Outcome:
     worlds = pair.origin, pair.world
     found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.assumed)
     gates = unknown_gates(found, pair)
-    if held := gates & gates_of_old(found):
+    if gates and (held := gates & gates_of_old(found)):
         return with_gates(_updated(pair.opening(held)), held)
     if not pair.is_edited and fails_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, *worlds))
@@ -90,7 +90,7 @@ def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
 def _new(pair: Pair) -> Outcome:
     found = fresh(pair.old.obj, pair.new.obj, pair.origin, pair.world)
     gates = unknown_gates(found, pair)
-    if held := gates & gates_of_old(found):
+    if gates and (held := gates & gates_of_old(found)):
         return with_gates(_new(pair.opening(held)), held)
     if not pair.is_edited and _is_refused_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, pair.origin, pair.world, existing=False))

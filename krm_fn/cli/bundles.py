@@ -62,7 +62,7 @@ class Read(Value):
     @property
     def beside(self) -> Surroundings:
         """What is known beside the bundle."""
-        return self.taken.surroundings(self.unit.settings.external)
+        return self.taken.surroundings(self.unit.settings.externals)
 
     @cached_property
     def material(self) -> Material:

@@ -116,7 +116,7 @@ class TreeUnits(Value):
     def side(self, key: Key, settings: Config) -> Side:
         """The side of one unit, with no object where there is no such unit."""
         found = self.objects.get(key, UnitObjects())
-        external = self.units[key].settings.external if key in self.units else ()
+        external = self.units[key].settings.externals if key in self.units else ()
         return sides.side([*found.items, *found.taken], settings, external)
 
 

@@ -192,7 +192,7 @@ class Workspace:
         with self._reading():
             found = self._read(unit, self._options)
         target = unit.target if found and found.is_built else None
-        return material_of(found, unit.settings, taken.surroundings(unit.settings.external), target) if found else None
+        return material_of(found, unit.settings, taken.surroundings(unit.settings.externals), target) if found else None
 
     def objects_with(self, file: str, texts: Mapping[str, bytes]) -> Sequence[Any] | None:
         """The objects of the same unit with these texts, by the resolved names of its files."""

@@ -6,8 +6,9 @@ they are not written.
 
 from __future__ import annotations
 
+from itertools import product
+
 from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.external import is_external
 from krm_fn.base.objects import name_of
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve import Resolver
@@ -69,6 +70,7 @@ class KnowingResolver(Resolver):
     def __init__(self, beside: Surroundings, **given: Any) -> None:
         super().__init__(**given)
         self._beside = beside
+        self._former: dict[str, dict[tuple[str, str], str]] = {}  # by kind, namespace ("" for any) and former name
 
     def resolve(self, vm: Object, *, namespace: str) -> Resolution:
         found = super().resolve(vm, namespace=namespace)
@@ -85,9 +87,14 @@ class KnowingResolver(Resolver):
 
     def _now(self, wanted: Ref) -> str:
         """The name that kustomize gave to an object that is wanted by the one in its file, "" where there is none."""
-        there = self._bundle.of_kind(wanted.kind) if self._beside.affixes else ()
-        own = (each for each in there if wanted.namespace in ("", effective_namespace(each.obj)))
-        return next((name_of(each.obj) for each in own if wanted.name in self._bundle.former_names(each)), "")
+        if not self._beside.affixes:
+            return ""
+        if wanted.kind not in self._former:
+            found = self._former[wanted.kind] = dict[tuple[str, str], str]()
+            for each in self._bundle.of_kind(wanted.kind):
+                for namespace, name in product(("", effective_namespace(each.obj)), self._bundle.former_names(each)):
+                    found.setdefault((namespace, name), name_of(each.obj))
+        return self._former[wanted.kind].get((wanted.namespace, wanted.name), "")
 
 
 # The reasons for which an object is not in the bundle.
@@ -109,7 +116,7 @@ def _may_exist(error: ResolutionError) -> bool:
 def reason_of(wanted: Ref, beside: Surroundings) -> str:
     """Why it is no mistake that an object is not in the bundle: EXTERNAL or AMBIGUOUS; "" if it is a mistake."""
     key = wanted.kind, wanted.namespace, wanted.name
-    if is_external(beside.external, *key):
+    if beside.is_external(*key):
         return EXTERNAL
     return AMBIGUOUS if beside.ambiguous_of(*key) else ""
 
@@ -144,6 +151,6 @@ def external_refs(facts: BundleFacts) -> tuple[Ref, ...]:
 
     found = {error.wanted for vm in facts.vms for error in vm.resolution.errors if error.reason == EXTERNAL and error.wanted}
     for kind, namespace, name, _ in missing(facts.bundle):
-        if is_external(beside.external, kind, namespace, name):
+        if beside.is_external(kind, namespace, name):
             found.add(Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace))
     return tuple(sorted(found, key=str))

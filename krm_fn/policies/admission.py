@@ -13,7 +13,7 @@ from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object, severity_of
 from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of
-from krm_fn.policies.parameters import chosen, has_kind, scope_of
+from krm_fn.policies.parameters import Parameters
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class Policies:
         self._cluster = Cluster(namespaces=namespaces)
         self._sizes: dict[int, int] = {}
         self._read: dict[int, Any] = {}
-        self._of_kinds: dict[str, tuple[list[Object], bool | None]] = {}
+        self._chosen: dict[tuple[int, str, bool], list[Object | str | None]] = {}
+        self._of_kinds: dict[str, Parameters] = {}
 
     def skipped(self) -> Iterator[Skipped]:
         """The policies that the API server refuses, and bound ones that can't be compiled here."""
@@ -174,13 +175,18 @@ class Policies:
         kind, ref = as_map(policy.spec.get("paramKind")), as_map(spec.get("paramRef"))
         if not kind:
             return [None]
-        of_kind, namespaced = self._known_params(kind)
-        if namespaced is None:
+        known = self._known_params(kind)
+        if known.namespaced is None:
             if policy.ignores_failures and ref:
                 return []  # neither a kind that does not exist nor a parameter that is missing is a failure then
             raise Unsupported(f"the bundle has no {kind.get('kind')}, so its kind is not known")
-        WORK.spend(len(of_kind) * OF_VALUE)
-        return chosen(ref, of_kind, obj, resource, namespaced=namespaced) if ref else [None]
+        WORK.spend(known.count * OF_VALUE)
+        if not ref:
+            return [None]
+        key = id(spec), namespace_of(obj), resource.namespaced
+        if key not in self._chosen:
+            self._chosen[key] = known.chosen(ref, obj, resource)
+        return self._chosen[key]
 
     def _as_read(self, param: Object) -> Any:
         """A parameter as expressions see it. Raises: Unsupported."""
@@ -189,13 +195,11 @@ class Policies:
             self._read[id(param)] = as_read(param)
         return self._read[id(param)]
 
-    def _known_params(self, kind: Object) -> tuple[list[Object], bool | None]:
-        """The objects of a kind of parameters, and whether these are in namespaces."""
+    def _known_params(self, kind: Object) -> Parameters:
         key = repr(kind)
         if key not in self._of_kinds:
-            of_kind = [each for each in self._objects if has_kind(each, kind)]
             WORK.spend(len(self._objects) * OF_VALUE)
-            self._of_kinds[key] = of_kind, scope_of(kind, of_kind, self._objects)
+            self._of_kinds[key] = Parameters(kind, self._objects)
         return self._of_kinds[key]
 
 

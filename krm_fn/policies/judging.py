@@ -154,31 +154,40 @@ class Judgement:
         if under.version != asked.resource.version:
             version = f"{under.group}/{under.version}"
             values = {**values[0], "apiVersion": version}, values[1] and {**values[1], "apiVersion": version}
-        self._object, self._old = values
-        self._asked, self._under, self._namespace = asked, under, namespace
+        self._asked = asked
+        self._names = {
+            "object": values[0],
+            "oldObject": values[1],
+            "request": self._request(under, values[0], under),
+            "namespaceObject": namespace,
+            "authorizer": AUTHORIZER,
+        }
+        # the resource that match conditions see is that of the request
+        asked_for = self._request(asked.resource, values[0], under)
+        self._names_of_conditions = {**self._names, "namespaceObject": None, "request": asked_for}
 
     def configuration(self, why: str) -> Iterator[Failure]:
         """The failure of a binding whose parameters are wrong."""
         if not self._policy.ignores_failures:
-            yield self._failure("", -1, f"failed to configure binding: {why}", "error")
+            yield self._failure(None, -1, f"failed to configure binding: {why}", "error")
 
     def failures(self, param: Object | None, read: Any) -> Iterator[Failure | Note]:
         """The failures with one parameter, which expressions see as it is read. Raises: Unsupported."""
         WORK.spend(OF_JUDGEMENT)
-        named = "/".join(filter(None, (namespace_of(param), name_of(param)))) if param is not None else ""
-        names = self._names(read)
-        met = self._conditions({**names, "namespaceObject": None, "request": self._request(self._asked.resource)})
+        met = self._conditions({**self._names_of_conditions, "params": read}) if self._policy.conditions else True
         if met is not True:
             if met is None and not self._policy.ignores_failures:
-                yield self._failure(named, -1, "a match condition fails")
+                yield self._failure(param, -1, "a match condition fails")
             return
+        names = {**self._names, "params": read}
         found = spend([each.step for each in self._policy.validations], VALIDATION, names, self._policy.variables, BUDGET)
         if found.is_over:
             if not self._policy.ignores_failures:
-                yield self._failure(named, -1, OUT_OF_BUDGET)
+                yield self._failure(param, -1, OUT_OF_BUDGET)
             return
-        yield from self._denials(named, names, found)
-        yield from self._annotations(names, named)
+        yield from self._denials(param, names, found)
+        if self._policy.annotations:
+            yield from self._annotations(names, param)
 
     def _conditions(self, names: dict[str, Any]) -> bool | None:
         """True if all match conditions hold, False if one does not, None if one fails."""
@@ -189,10 +198,12 @@ class Judgement:
             return False
         return None if any(isinstance(each, EvaluationError) for each in found.known()) else True
 
-    def _denials(self, param: str, names: dict[str, Any], found: Spent) -> Iterator[Failure | Note]:
+    def _denials(self, param: Object | None, names: dict[str, Any], found: Spent) -> Iterator[Failure | Note]:
         validations = self._policy.validations
         needed = any(each is not True for each in found.known()) or found.left < BUDGET * (1 - CERTAIN)
-        words = [each.words for each in validations] if needed else []
+        if not needed:
+            return
+        words = [each.words for each in validations]
         messages = spend(words, MESSAGE, {**names, "authorizer": AUTHORIZER}, self._policy.variables, found.left)
         for index, (validation, value) in enumerate(zip(validations, found.results, strict=True)):
             if isinstance(value, EvaluationError) or messages.is_over:
@@ -200,12 +211,12 @@ class Judgement:
                     text = f"expression '{validation.text}' resulted in error: {value}"
                     yield self._failure(param, index, f"failed messageExpression: {OUT_OF_BUDGET}" if value is True else text)
             elif value is not True:
-                message = messages.results[index] if words else None
+                message = messages.results[index]
                 if isinstance(message, Unknown):
                     yield Note(why=f"the message of validation {index} depends on what only the cluster knows: {message}")
                 yield self._failure(param, index, _message(validation, message))
 
-    def _annotations(self, names: dict[str, Any], param: str) -> Iterator[Failure]:
+    def _annotations(self, names: dict[str, Any], param: Object | None) -> Iterator[Failure]:
         """The audit annotations that fail: these deny, whatever the actions of the binding are."""
         found = spend(self._policy.annotations, ANNOTATION, names, self._policy.variables, BUDGET)
         if found.is_over and not self._policy.ignores_failures:
@@ -216,44 +227,34 @@ class Judgement:
             if failed or not (isinstance(value, EvaluationError | str) or value is None):
                 yield self._failure(param, -1, f"an audit annotation fails: {value}", "error")
 
-    def _failure(self, param: str, index: int, message: str, severity: str = "") -> Failure:
+    def _failure(self, param: Object | None, index: int, message: str, severity: str = "") -> Failure:
         WORK.spend(OF_FAILURE + len(message) // 8)
         return Failure(
             policy=self._policy.obj,
             binding=name_of(self._binding),
-            param=param,
+            param="/".join(filter(None, (namespace_of(param), name_of(param)))) if param is not None else "",
             index=index,
             message=message,
             severity=severity or self._severity,
         )
 
-    def _names(self, param: Any) -> dict[str, Any]:
-        return {
-            "object": self._object,
-            "oldObject": self._old,
-            "request": self._request(self._under),
-            "namespaceObject": self._namespace,
-            "params": param,
-            "authorizer": AUTHORIZER,
-        }
-
-    def _request(self, resource: Resource) -> dict[str, Any]:
-        """The request, with the resource that expressions see: that of the rule, and for match conditions its own."""
+    def _request(self, resource: Resource, value: Any, under: Resource) -> dict[str, Any]:
+        """The request about a value, with the resource that expressions see, and the one that the rule names."""
         asked = self._asked
         kind = "CreateOptions" if asked.operation == CREATE else "UpdateOptions"
         options = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
         request: dict[str, Any] = {
-            "kind": _kind(self._under),
+            "kind": _kind(under),
             "resource": _plural(resource),
             "requestKind": _kind(asked.resource),
             "requestResource": _plural(asked.resource),
-            "name": name_of(self._object),
+            "name": name_of(value),
             "operation": asked.operation,
             "userInfo": USER,
             "dryRun": DRY_RUN,
             "options": Unknown("request.options are known to the cluster only", options),
         }
-        if not name_of(self._object):
+        if not name_of(value):
             del request["name"]  # what is empty is absent
         if asked.resource.namespaced:
             request["namespace"] = namespace_of(asked.obj) or "default"

@@ -22,12 +22,38 @@ CORE = {
 }
 
 
-def has_kind(obj: Object, kind: Object) -> bool:
-    """True for an object of a kind, which is given by `apiVersion` and `kind`."""
-    return (obj.get("apiVersion"), obj.get("kind")) == (kind.get("apiVersion"), kind.get("kind"))
+class Parameters:
+    """The objects of a kind, which is given by `apiVersion` and `kind`, as parameters of policies.
+
+    `namespaced`: whether they are in namespaces, None if nothing says whether the cluster knows the kind. `count`: how many.
+    """
+
+    def __init__(self, kind: Object, objects: Sequence[Object]) -> None:
+        wanted = kind.get("apiVersion"), kind.get("kind")
+        of_kind = [each for each in objects if (each.get("apiVersion"), each.get("kind")) == wanted]
+        self.count, self.namespaced = len(of_kind), _scope_of(kind, of_kind, objects)
+        self._near: dict[str, list[Object]] = {}  # by namespace
+        for each in sorted(of_kind, key=lambda each: (namespace_of(each), name_of(each))):
+            self._near.setdefault((namespace_of(each) or "default") if self.namespaced else "", []).append(each)
+
+    def chosen(self, ref: Object, obj: Object, resource: Resource) -> list[Object | str | None]:
+        """The parameters that a `paramRef` names for an object, by their names, or a text for what is wrong with it."""
+        if not self.namespaced and ref.get("namespace"):
+            return ["paramRef.namespace must not be provided for a cluster-scoped paramKind"]
+        if self.namespaced and not ref.get("namespace") and not resource.namespaced:
+            return ["a namespaced paramKind needs paramRef.namespace for a cluster-scoped object"]
+        namespace = text(ref.get("namespace")) or namespace_of(obj) or "default"
+        found, selector = self._near.get(namespace if self.namespaced else "", []), as_map(ref.get("selector"))
+        if ref.get("name"):
+            found = [each for each in found if name_of(each) == ref["name"]]
+        elif selector:
+            found = [each for each in found if selects(selector, labels_of(each))]
+        if not found and ref.get("parameterNotFoundAction") != "Allow":
+            return ["no params found for the binding, and Deny is its action then"]
+        return [*found]
 
 
-def scope_of(kind: Object, of_kind: Sequence[Object], objects: Iterable[Object]) -> bool | None:
+def _scope_of(kind: Object, of_kind: Sequence[Object], objects: Iterable[Object]) -> bool | None:
     """True if objects of a kind are in namespaces, None if nothing says whether the cluster knows the kind.
 
     `of_kind` are those of the bundle, `objects` all objects of the bundle: it may have the definition of the kind.
@@ -48,22 +74,3 @@ def _defines(spec: Object, group: str, version: str, name: str) -> bool:
     """True if the spec of a definition defines a kind in a version."""
     served = [each.get("name") for each in map(as_map, as_list(spec.get("versions"))) if each.get("served") is not False]
     return spec.get("group") == group and as_map(spec.get("names")).get("kind") == name and version in served
-
-
-def chosen(
-    ref: Object, of_kind: Sequence[Object], obj: Object, resource: Resource, *, namespaced: bool
-) -> list[Object | str | None]:
-    """The parameters that a `paramRef` names for an object, by their names, or a text for what is wrong with it."""
-    if not namespaced and ref.get("namespace"):
-        return ["paramRef.namespace must not be provided for a cluster-scoped paramKind"]
-    if namespaced and not ref.get("namespace") and not resource.namespaced:
-        return ["a namespaced paramKind needs paramRef.namespace for a cluster-scoped object"]
-    namespace = text(ref.get("namespace")) or namespace_of(obj) or "default"
-    near = [each for each in of_kind if not namespaced or (namespace_of(each) or "default") == namespace]
-    if ref.get("name"):
-        found = [each for each in near if name_of(each) == ref["name"]]
-    else:
-        found = [each for each in near if selects(as_map(ref.get("selector")), labels_of(each))]
-    if not found and ref.get("parameterNotFoundAction") != "Allow":
-        return ["no params found for the binding, and Deny is its action then"]
-    return [*sorted(found, key=lambda each: (namespace_of(each), name_of(each)))]

@@ -54,14 +54,15 @@ class Variables:
     """The variables of a policy on one object: each is evaluated when it is first used, and then kept."""
 
     def __init__(self, steps: Mapping[str, Step], names: Mapping[str, Any]) -> None:
-        self._steps, self._values = steps, {**names, "variables": self}
+        self._steps, self._names = steps, names
         self._known: dict[str, Any] = {}
         self.cost, self.is_certain = 0, True
 
     def value(self, name: str) -> Any:
         """The value of a variable, which may be an error."""
         if name not in self._known:
-            found, run = evaluated(self._steps[name], self._values)
+            # made anew: a map that is kept would hold its holder, and so all that a policy sees until cycles are looked for
+            found, run = evaluated(self._steps[name], {**self._names, "variables": self})
             self.cost += run.cost
             self.is_certain = self.is_certain and run.is_certain
             self._known[name] = found

@@ -7,11 +7,13 @@ repository. The last two count beside the nearest one only where the config at t
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn import config
 from krm_fn.base.errors import ConfigError, UsageError
+from krm_fn.base.external import External, Externals
 from krm_fn.base.globs import TOO_MUCH, Globs
 from krm_fn.base.paths import dotted, steps
 from krm_fn.base.value import Value
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.base.external import External
     from krm_fn.config.repository import ClusterSection, Section
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
@@ -54,6 +55,11 @@ class TargetSettings(Value):
     file: str = ""
     helm: bool = False
     rendered: Config | None = None
+
+    @cached_property
+    def externals(self) -> tuple[Externals, ...]:
+        """What is external, to look objects up in."""
+        return (Externals(self.external),) if self.external else ()
 
 
 class ConfigFile(Value):
@@ -149,7 +155,7 @@ class Configs:
         Raises: ConfigError.
         """
         try:
-            if self._exclude.covering(Path(os.path.relpath(path, self._here)).as_posix()):
+            if self._exclude and self._exclude.covering(Path(os.path.relpath(path, self._here)).as_posix()):
                 return True
         except SpentError:
             raise UsageError(f"--exclude: {TOO_MUCH}") from None

@@ -204,7 +204,7 @@ def judge_sources(
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     found, lost = parsed.found, parsed.lost
     config = settings.config.but(severity={**ON_HERE, **settings.config.severity})
-    surroundings = taken.surroundings(settings.external, options.runs).but(affixes=parsed.affixes)
+    surroundings = taken.surroundings(settings.externals, options.runs).but(affixes=parsed.affixes)
     before = Before(items=found.items, config=config) if options.unchanged else before
     judging = _judging(taken, settings, options, before).but(units=found.units, surroundings=surroundings)
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
@@ -238,7 +238,7 @@ def _judging(taken: Taken, settings: TargetSettings, options: Options, before: B
         ignores=options.ignores,
         definitions=options.definitions,
         off=True,
-        surroundings=taken.surroundings(settings.external, options.runs),
+        surroundings=taken.surroundings(settings.externals, options.runs),
         before=before,
     )
 

@@ -50,7 +50,7 @@ def leaving(parsed: Parsed, taken: Taken, settings: TargetSettings) -> Leaving:
     if parsed.steps:
         found = found.but(items=[item for item in map(_bare, found.items) if not _is_local(item)])
     if settings.rendered:
-        found = _rendered(found, settings.rendered, Judging(surroundings=taken.surroundings(settings.external)), places)
+        found = _rendered(found, settings.rendered, Judging(surroundings=taken.surroundings(settings.externals)), places)
     return found
 
 

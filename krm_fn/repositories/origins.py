@@ -19,7 +19,7 @@ from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, k
 from krm_fn.repositories.writers import Origin, Wanted, patches_of, writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
@@ -47,7 +47,7 @@ class Origins:
     def __init__(self, target: Target, texts: Texts) -> None:
         self._target, self._texts = target, texts
         self._layers: dict[str, Layer | None] = {}
-        self._entries: dict[str, list[Entry]] = {}
+        self._objects: dict[str, _Objects] = {}
         self._found: dict[str, list[Patch]] = {}
         self._ways_found: dict[tuple[str, str], list[Layer]] = {}
 
@@ -98,7 +98,8 @@ class Origins:
 
     def _new_way(self, file: str, obj: Object) -> list[Layer]:
         ways = list(islice(self._ways(self._target.folder, file, (), self._reaching(file)), MOST_WAYS))
-        fitting = (way for way in ways if any(_named(name_of(each.obj), way) == name_of(obj) for each in self._of(file)))
+        names = self._of(file).names
+        fitting = (way for way in ways if _written(name_of(obj), way) in names)
         way = next(fitting, ways[0] if ways else [])
         seen: set[str] = set()
         return [inner for layer in way for inner in self._with_components(layer, seen)]
@@ -155,20 +156,17 @@ class Origins:
             if component:
                 yield from self._with_components(component, seen)
 
-    def _of(self, file: str) -> list[Entry]:
-        if file not in self._entries:
+    def _of(self, file: str) -> _Objects:
+        if file not in self._objects:
             found = self._texts(file)
-            self._entries[file] = list(bundle.entries(found.items)) if found else []
-        return self._entries[file]
+            self._objects[file] = _Objects(bundle.entries(found.items) if found else ())
+        return self._objects[file]
 
     def _entry(self, file: str, obj: Object, way: list[Layer]) -> Entry | None:
         """The object that a built one was made of: by the name that it gets on the way, by its name, or the only one."""
-        kind = [each for each in self._of(file) if (group_of(each.obj), kind_of(each.obj)) == (group_of(obj), kind_of(obj))]
-        for chosen in (
-            [each for each in kind if _named(name_of(each.obj), way) == name_of(obj)],
-            [each for each in kind if name_of(each.obj) == name_of(obj)],
-            kind,
-        ):
+        objects, kind, name = self._of(file), (group_of(obj), kind_of(obj)), name_of(obj)
+        for named in (_written(name, way), name, None):
+            chosen = objects.found.get((kind, named), ())
             if len(chosen) == 1:
                 return chosen[0]
         return None
@@ -183,6 +181,28 @@ def _set_part(obj: Object, path: Path) -> Path:
     while path and get(obj, path, UNSET) is UNSET:
         path = path[:-1]
     return path
+
+
+class _Objects:
+    """The objects of a file: by group and kind, and by these and their names. `names` are those of all."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.names: set[str | None] = set()
+        self.found: dict[tuple[tuple[str, str], str | None], list[Entry]] = {}
+        for each in entries:
+            self.names.add(name_of(each.obj))
+            for name in (name_of(each.obj), None):
+                self.found.setdefault(((group_of(each.obj), kind_of(each.obj)), name), []).append(each)
+
+
+def _written(name: str, way: list[Layer]) -> str | None:
+    """The name of an object in its file that has this one at the end of a way; None if none becomes this one."""
+    for layer in way:
+        before, after = (text(layer.kustomization.obj.get(key)) for key in ("namePrefix", "nameSuffix"))
+        if not (name.startswith(before) and name.endswith(after) and len(name) >= len(before) + len(after)):
+            return None
+        name = name[len(before) : len(name) - len(after)]
+    return name
 
 
 def _named(name: str, way: list[Layer]) -> str:

@@ -21,7 +21,8 @@ SELDOM = (50_000, 10, 10)  # after how many new objects cycles are looked for, a
 CHUNK = 8  # pieces of work that a process takes at once, where there are many
 # Where processes are not forked, Python starts a new one with `-c`, which would import modules of the folder it starts in.
 SAFE_PATH = "PYTHONSAFEPATH"
-# What a process of a pool was given to work with; it is set once, when the process starts.
+# The pieces of work of a pool, and what a process of it was given to work with; both are set once, when the process starts.
+_pieces: Sequence[Any] = ()
 _given: tuple[Any, ...] = ()
 
 
@@ -64,9 +65,10 @@ def mapped(
 
 
 def _shared(work: Callable[..., Any], pieces: Sequence[Any], jobs: int, chunk: int, given: tuple[Any, ...]) -> Iterator[Any]:
-    parts = [pieces[at : at + chunk] for at in range(0, len(pieces), chunk)]
+    parts = [range(at, min(at + chunk, len(pieces))) for at in range(0, len(pieces), chunk)]
     os.environ[SAFE_PATH] = "1"
-    with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=(given,)) as pool:
+    # forked processes have the pieces already, where nothing has to be written and read for each
+    with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=(pieces, given)) as pool:
         # `pool.map` would cancel what waits while a dead process makes all of that fail, which breaks the pool
         waiting = [pool.submit(_each, work, part) for part in parts][::-1]
         try:
@@ -79,17 +81,17 @@ def _shared(work: Callable[..., Any], pieces: Sequence[Any], jobs: int, chunk: i
             raise
 
 
-def _each(work: Callable[..., Any], pieces: Sequence[Any]) -> list[Any]:
-    return [work(piece, *_given) for piece in pieces]
+def _each(work: Callable[..., Any], numbers: range) -> list[Any]:
+    return [work(_pieces[number], *_given) for number in numbers]
 
 
-def _begin(given: tuple[Any, ...]) -> None:
+def _begin(pieces: Sequence[Any], given: tuple[Any, ...]) -> None:
     """What each process does first: see to it that it does not outlive the one that started it, which may be killed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     gc.set_threshold(*SELDOM)
     gc.enable()
-    global _given  # noqa: PLW0603  a pool starts its processes with it
-    _given = given
+    global _pieces, _given
+    _pieces, _given = pieces, given
 
 
 @contextmanager

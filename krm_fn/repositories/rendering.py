@@ -60,7 +60,7 @@ def render_unit(unit: Unit, parsed: Parsed, taken: Taken, options: Options, *, w
 
 def rendered(found: Sources, unit: Unit, taken: Taken, *, ignores: bool, runs: int = 1) -> Outcome:
     """What comes of the objects of a unit, which takes some of others."""
-    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.external, runs))
+    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.externals, runs))
     outcome = stages.render(found.items, unit.settings.config, places=found.places, judging=how)
     findings = (_deciding(each, unit) for each in outcome.findings)
     return outcome.but(findings=results.ordered(_with_variants(findings, found, unit.settings.config)))

@@ -151,7 +151,7 @@ class _Judged(_Run):
                 found = _small_load(next(done))
                 if key and self._is_current(every[number], found):
                     self._put(key, found.but(texts=b""))
-            yield found.but(reach=None)
+            yield found.but(reach=None) if found.reach else found
         next(done, None)  # its processes end
 
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[UnitResult]:
@@ -193,7 +193,7 @@ class _Judged(_Run):
         return self._result(keys.second(key, sharing.taken_by(found.reach, of_cluster) if of_cluster else NOTHING))
 
     def _shown(self, result: UnitResult) -> UnitResult:
-        return result if self._is_listed else result.but(subjects=())
+        return result.but(subjects=()) if result.subjects and not self._is_listed else result
 
     def _result(self, key: bytes) -> UnitResult | None:
         """A unit as it is kept, with its objects where they are wanted."""
@@ -227,7 +227,7 @@ def name(piece: Piece) -> str:
 
 def _small_load(loaded: Loaded) -> Loaded:
     """The same with the texts that other units have, too: each process brings its own."""
-    return loaded.but(offers=tuple(map(_small_offer, loaded.offers)))
+    return loaded.but(offers=tuple(map(_small_offer, loaded.offers))) if loaded.offers else loaded
 
 
 def _small_offer(offer: Offer) -> Offer:
@@ -252,7 +252,8 @@ def without_used(result: UnitResult, used: frozenset[str]) -> UnitResult:
     def is_used(finding: Finding) -> bool:
         return finding.rule in sharing.UNUSED and finding.ref is not None and finding.ref.name in used
 
-    return result.but(findings=tuple(finding for finding in result.findings if not is_used(finding)))
+    kept = tuple(finding for finding in result.findings if not is_used(finding))
+    return result if len(kept) == len(result.findings) else result.but(findings=kept)
 
 
 def _loaded(piece: Piece, options: Options, *, reach: bool = False) -> Loaded:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from krm_fn.base.external import External
+    from krm_fn.base.external import Externals
     from krm_fn.base.objects import Object
 
     Key = tuple[str, str, str, str]  # kind, group, namespace, name
@@ -149,7 +149,7 @@ class Taken(Value):
     ambiguous: tuple[Ambiguous, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def surroundings(self, external: tuple[External, ...] = (), runs: int = 1) -> Surroundings:
+    def surroundings(self, external: tuple[Externals, ...] = (), runs: int = 1) -> Surroundings:
         """What the target is judged with."""
         return Surroundings(
             context=tuple(each.obj for each in self.offers),

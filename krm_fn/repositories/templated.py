@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base import bundle
 from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.console import file_name
-from krm_fn.base.external import External
+from krm_fn.base.external import External, Externals
 from krm_fn.base.objects import kind_of, name_of, text
 from krm_fn.base.paths import canonical, get, leaves
 from krm_fn.base.value import Value
@@ -160,7 +160,7 @@ class Beside:
     """What stands beside templates: objects that they may name, and those that decide how all are judged."""
 
     def __init__(self, entries: Iterable[Entry], places: Sequence[tuple[str, int]], surroundings: Surroundings) -> None:
-        self._given = surroundings.but(external=(*surroundings.external, *ABSENT))
+        self._given = surroundings.but(external=(*surroundings.external, Externals(ABSENT)))
         self._always: list[tuple[Object, tuple[str, int]]] = []
         self._named: dict[str, list[tuple[Object, tuple[str, int]]]] = {}
         for entry in entries:

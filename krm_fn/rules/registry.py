@@ -209,10 +209,14 @@ def all_rules() -> dict[str, Rule]:
 
 def _declared(family: str, name: str) -> Rule:
     """A rule by its name: from the module of that name, or as its family declares it."""
-    found: Rule
-    package, module = _imported(f"{PACKAGE}.{family}"), f"{PACKAGE}.{family}.{name}"
-    found = package.declared(name) if hasattr(package, "declared") else getattr(_imported(module), name)
-    return found
+    if (family, name) not in _known:
+        package, module = _imported(f"{PACKAGE}.{family}"), f"{PACKAGE}.{family}.{name}"
+        _known[family, name] = package.declared(name) if hasattr(package, "declared") else getattr(_imported(module), name)
+    return _known[family, name]
+
+
+# The rules that were looked up: a repository has thousands of bundles.
+_known: dict[tuple[str, str], Rule] = {}
 
 
 def _imported(name: str) -> Any:

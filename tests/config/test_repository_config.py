@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.external import External, is_external
+from krm_fn.base.external import External, Externals
 from krm_fn.config import read as read_function_config
 from krm_fn.config.repository import ClusterSection, RepositoryConfig, read
 from krm_fn.config.repository_schema import schema
@@ -151,7 +151,7 @@ def test_what_is_wrong_is_named_with_its_path(value, message):
     ],
 )
 def test_an_entry_covers_objects_by_kind_namespace_and_name(entry, expected):
-    assert is_external([External(kind="Secret"), entry], "DataSource", "images", "fedora") is expected
+    assert bool(Externals([External(kind="Secret"), entry]).covering("DataSource", "images", "fedora")) is expected
 
 
 # ---- the schema and the checks accept and refuse the same

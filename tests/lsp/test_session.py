@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -125,6 +126,21 @@ def test_four_times_as_much_of_long_lines_and_deep_text_is_at_most_five_times_th
     session.begin()
     answer(session, "a: 1")
     assert calls(lambda: answer(session, large)) <= 5 * calls(lambda: answer(session, small))
+
+
+def on_one_line(count: int) -> str:
+    """VMs with two findings each."""
+    vm = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "spec": {"runStrategi": "Always", "template": {"spec": {}}}}
+    items = [{**vm, "metadata": {"name": f"vm-{number}"}} for number in range(count)]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def test_four_times_as_many_findings_on_one_line_are_at_most_five_times_the_work(folder: Path) -> None:
+    session = Session(afresh=True)
+    session.begin()
+    answer(session, on_one_line(1))  # loads what it needs
+    small, large = (calls(lambda text=text: answer(session, text)) for text in map(on_one_line, (25, 100)))
+    assert large <= 5 * small
 
 
 def test_a_file_that_becomes_a_link_out_of_the_folder_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

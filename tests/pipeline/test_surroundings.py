@@ -2,7 +2,7 @@
 
 import pytest
 
-from krm_fn.base.external import External
+from krm_fn.base.external import External, Externals
 from krm_fn.findings import results
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
@@ -39,7 +39,8 @@ def vm(cores=None, name="web", **spec):
     }
 
 
-def render(items, mode="validate", release=None, **beside):
+def render(items, mode="validate", release=None, external=(), **beside):
+    beside["external"] = (Externals(external),) if external else ()
     settings = Config(mode=mode, release=parse(release) if release else None)
     judging = stages.Judging(surroundings=Surroundings(**beside))
     return stages.render(items, settings, judging=judging)

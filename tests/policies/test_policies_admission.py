@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from contextlib import suppress
@@ -228,6 +229,19 @@ def test_the_kind_of_a_parameter_is_known_by_its_definition() -> None:
 def test_a_policy_that_the_server_refuses_takes_no_part() -> None:
     ((rule, message),) = found([VM, SHOP, *policy("object.metadata.name == nobody", "false")])
     assert (rule, "nobody is not declared" in message) == ("refused-policy", True)
+
+
+def test_what_a_judgement_has_seen_is_free_when_it_ends() -> None:
+    """Cycles are seldom looked for, and a run has very many judgements."""
+    asked = policy("object.metadata.name == variables.wanted")
+    asked[0]["spec"]["variables"] = [{"name": "wanted", "expression": "'vm'"}]
+    policies = Policies([SHOP, *asked])
+    gc.collect()
+    gc.disable()
+    assert [list(policies.failures(VM, VM, "written")) for _ in range(10)] == [[]] * 10
+    cycles = gc.collect()
+    gc.enable()
+    assert cycles == 0
 
 
 def test_a_policy_without_a_binding_is_not_evaluated() -> None:

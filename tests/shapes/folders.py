@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shapes.pieces import BUILTIN, each, vm
+from shapes.pieces import BUILTIN, config_map, each, numbered, refers, thing, vm
+from shapes.references import quotas_apart
 
 if TYPE_CHECKING:
     from shapes.pieces import Documents, Files, Make
@@ -25,10 +26,13 @@ def bundle(vms: Documents) -> Files:
     return {"bundle.yaml": "---\n".join(vms)}
 
 
+def patch(target: str) -> str:
+    return f"{{target: {{{target}}}, patch: [{{op: add, path: /metadata/labels, value: {{a: b}}}}]}}"
+
+
 def patched(n: int, target: str) -> Files:
     """VMs, and a config with a patch for each."""
-    entry = f"{{target: {{{target}}}, patch: [{{op: add, path: /metadata/labels, value: {{a: b}}}}]}}"
-    return {**bundle(each(n, lambda i: vm(f"v{i}", BUILTIN))), **config(n, "patches", entry)}
+    return {**bundle(each(n, lambda i: vm(f"v{i}", BUILTIN))), **config(n, "patches", patch(target))}
 
 
 def nodes(n: int, node: str, instance: str) -> Files:
@@ -37,21 +41,82 @@ def nodes(n: int, node: str, instance: str) -> Files:
     return {**bundle(vms), "nodes.yaml": "".join(each(n, lambda i: entry.replace("#", str(i))))}
 
 
-def edited(n: int) -> Files:
-    """VMs before and after the same edit of each."""
-    vms = each(n, lambda i: vm(f"v{i}", BUILTIN))
-    after = [text.replace("devices: {}", "devices: {rng: {}}") for text in vms]
-    return {"base/bundle.yaml": "---\n".join(vms), "head/bundle.yaml": "---\n".join(after)}
+def edited(documents: Documents) -> Files:
+    """Documents, before and after the same edit of each VM."""
+    after = [text.replace("devices: {}", "devices: {rng: {}}") for text in documents]
+    return {"base/bundle.yaml": "---\n".join(documents), "head/bundle.yaml": "---\n".join(after)}
+
+
+def apart(n: int) -> Documents:
+    """VMs of which none has the values of another one."""
+    limits = "resources: {{limits: {{cpu: {0}m, memory: {0}Mi}}}}\ndevices: {{}}\n"
+    return each(n, lambda i: vm(f"v{i}", domain=limits.format(i + 1000)))
+
+
+POLICY = """\
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules: [{apiGroups: [kubevirt.io], apiVersions: [v1], operations: [CREATE], resources: ['*']}]
+  validations: [{expression: object.metadata.name != params.data.a + '#'}]
+"""
+BINDING = """\
+spec:
+  policyName: p#
+  paramRef: {selector: {}, parameterNotFoundAction: Deny}
+  validationActions: [Deny]
+"""
+
+
+def policies(n: int) -> Files:
+    """Policies, parameters of which each policy takes all, and VMs."""
+    kind = "ValidatingAdmissionPolicy"
+    of_number = {kind: POLICY, f"{kind}Binding": BINDING}
+    made = [thing("admissionregistration.k8s.io/v1", *row) for row in _rows(n, of_number)]
+    return bundle([*made, *each(n, lambda i: config_map(f"c{i}")), *each(n, lambda i: vm(f"v{i}"))])
+
+
+def _rows(n: int, of_number: dict[str, str]) -> list[tuple[str, str, str]]:
+    return [(kind, f"p{i}", text.replace("#", str(i))) for kind, text in of_number.items() for i in range(n)]
+
+
+def schemas(n: int) -> Files:
+    """Schema policies, and VMs."""
+    entry = "{name: p#, schema: {properties: {metadata: {properties: {name: {enum: [a#, b#]}}}}}}"
+    return {**bundle(each(n, lambda i: vm(f"v{i}"))), **config(n, "schemaPolicies", entry)}
+
+
+def schema_enums(n: int) -> Files:
+    """An enum with many words, and a VM with as many labels, none of which is one of them."""
+    words = ", ".join(f"w{i}" for i in range(n))
+    values = f"additionalProperties: {{enum: [{words}]}}"
+    entry = f"{{name: p, schema: {{properties: {{metadata: {{properties: {{labels: {{{values}}}}}}}}}}}}}"
+    return {**bundle([vm("v", about="labels:\n" + numbered("  k{0}: x{0}\n", n))]), **config(1, "schemaPolicies", entry)}
+
+
+def external(n: int, name: str) -> Files:
+    """VMs, each of which refers to what is not there, and a config that names other things."""
+    entry = f"{{kind: VirtualMachineInstancetype, name: '{name}'}}"
+    return {**bundle(each(n, lambda i: vm(f"v{i}", refers(f"t{i}")))), **config(n, "external", entry)}
 
 
 SHAPES: dict[str, tuple[Make, str]] = {
     "globs": (lambda n: folders(n, "exclude", "'**/x#/**/*/**/a*b'"), "folder"),
     "globs-with-wildcards": (lambda n: folders(n, "exclude", "'**/x#*y'"), "folder"),
+    "globs-of-any-beginning": (lambda n: folders(n, "exclude", "'**/*x#*y'"), "folder"),
     "targets": (lambda n: folders(n, "clusters", "{name: c#, targets: [d#]}"), "folder"),
     "patches-of-names": (lambda n: patched(n, "kind: VirtualMachine, name: v#"), "folder explain"),
     "patches-for-all": (lambda n: patched(n, "kind: VirtualMachine"), "folder"),
     "patches-with-expressions": (lambda n: patched(n, "name: w#.*"), "folder"),
-    "edited": (edited, "diff"),
+    "patches-of-folders": (lambda n: folders(n, "patches", patch("kind: VirtualMachine, name: v#")), "folder"),
+    "edited": (lambda n: edited(each(n, lambda i: vm(f"v{i}", BUILTIN))), "diff"),
+    "edited-apart": (lambda n: edited(apart(n)), "diff"),
+    "edited-in-quotas": (lambda n: edited(quotas_apart(n)), "diff"),
+    "policies": (policies, "folder"),
+    "schemas": (schemas, "folder"),
+    "schema-enums": (schema_enums, "folder"),
+    "external": (lambda n: external(n, "u#*"), "folder"),
+    "external-of-any-beginning": (lambda n: external(n, "*u#"), "folder"),
     "nodes": (lambda n: nodes(n, ", labels: {a: b#}", "nodeSelector: {a: b#}\n"), "nodes"),
     "nodes-alike": (lambda n: nodes(n, "", ""), "nodes"),
 }

@@ -35,6 +35,11 @@ def large_type(n: int) -> Documents:
     return [size("small", devices), *vms]
 
 
+def large_type_of_one(n: int) -> Documents:
+    devices = "gpus:\n" + numbered("- name: g{0}\n  deviceName: nvidia.com/G{0}\n", n)
+    return [size("small", devices), vm("v", refers("small"))]
+
+
 def refused_type(n: int) -> Documents:
     devices = "gpus:\n" + numbered("- name: g{}\n", n)
     return [size("small", devices), *each(n, lambda i: vm(f"v{i}", refers("small")))]
@@ -141,6 +146,7 @@ def permitted_names(n: int) -> Documents:
 
 SHAPES: dict[str, tuple[Make, str]] = {
     "large-type": (large_type, "function check include annotate"),
+    "large-type-of-one": (large_type_of_one, "explain report"),
     "refused-type": (refused_type, "validate check"),
     "large-sources": (large_sources, "function check"),
     "large-live-type": (large_live_type, "check"),

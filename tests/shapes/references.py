@@ -185,7 +185,7 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "long-names": (long_names, "function check"),
     "crds": (crds, "check"),
     "quotas": (quotas, "check capacity"),
-    "quotas-apart": (quotas_apart, "check capacity"),
+    "quotas-apart": (quotas_apart, "check capacity report"),
     "limit-ranges": (limit_ranges, "check capacity"),
     "types-and-preferences": (types_and_preferences, "matrix"),
     "namespaces": (namespaces, "function check"),

@@ -6,7 +6,7 @@ upstream: containerized-data-importer pkg/controller/datavolume/util.go, pkg/con
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.external import CLAIM, PROFILE
+from krm_fn.base.external import CLAIM, PROFILE, covering
 from krm_fn.base.objects import annotations_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
@@ -38,7 +38,6 @@ class Claims:
 
     def __init__(self, bundle: Bundle, release: Release, resolved: Resolved) -> None:
         self._bundle, self._release, self._resolved = bundle, release, resolved
-        self._stated = [each for each in bundle.external if each.access_modes]
         self._templates: dict[tuple[str, str], Entry] | None = None
         self._default: str | None = None
         self._profiles: dict[str, Object] | None = None
@@ -53,9 +52,9 @@ class Claims:
         entry = self._bundle.find(CLAIM, namespace, name)
         if entry:
             return _modes(as_map(entry.obj.get("spec")))
-        stated = next((each for each in self._stated if each.kind == CLAIM and each.covers(CLAIM, namespace, name)), None)
-        if stated:
-            return stated.access_modes
+        for stated in covering(self._bundle.external, CLAIM, namespace, name):
+            if stated.access_modes:
+                return stated.access_modes
         entry = self._bundle.find("DataVolume", namespace, name)
         spec = as_map(entry.obj.get("spec")) if entry else self._template(namespace, name)
         return self._of_data_volume(spec) if spec else None
@@ -104,13 +103,13 @@ class Claims:
 
     def _stated_sets(self, name: str) -> list[Object]:
         """What is stated of the profile of a class, in the form in which a profile has it."""
-        of_class = [each for each in self._stated if name and each.covers(PROFILE, "", name)]
+        of_class = covering(self._bundle.external, PROFILE, "", name) if name else []
         return [{"accessModes": [*each.access_modes], "volumeMode": each.volume_mode} for each in of_class]
 
     def _default_class(self) -> str:
         """The name of the class that CDI takes where none is named; "" where nothing says which class is a default."""
         if self._default is None:
-            stated = (each.name for each in self._stated if each.is_default)
+            stated = (entry.name for each in self._bundle.external for entry in each.entries if entry.is_default)
             self._default = next(filter(None, (*map(self._newest, DEFAULT_CLASS), *stated)), "")
         return self._default
 

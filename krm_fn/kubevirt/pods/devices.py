@@ -5,7 +5,7 @@ upstream: pkg/virt-controller/services/renderresources.go, template.go:newResour
 
 from __future__ import annotations
 
-from krm_fn.base.external import is_external
+from krm_fn.base.external import covering
 from krm_fn.base.objects import annotations_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
@@ -74,7 +74,7 @@ def network_resources(launch: Launch) -> Iterator[str]:
         namespace, slash, name = text(get(network, ("multus", "networkName"))).partition("/")
         namespace, name = (namespace, name) if slash else (launch.around.namespace, namespace)
         found = launch.around.bundle.find(NETWORK, namespace, name)
-        if found is None and not is_external(launch.around.bundle.external, NETWORK, namespace, name):
+        if found is None and not covering(launch.around.bundle.external, NETWORK, namespace, name):
             raise MissingObjectError(f"failed to locate network attachment definition {namespace}/{name}")
         resource = text(annotations_of(found.obj).get(RESOURCE_NAME)) if found else ""
         if resource:

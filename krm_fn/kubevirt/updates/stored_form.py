@@ -67,8 +67,12 @@ def _without_unset(value: Any, above: str) -> Any:
     if isinstance(value, dict):
         if above in AMOUNTS:
             return {key: canonical(amount) for key, amount in value.items() if amount is not None}
-        below = ((key, _kept(key, each, above)) for key, each in value.items())
-        return {key: each for key, each in below if is_set(each) and (each != {} or key not in MAPS)}
+        found = {}
+        for key, each in value.items():
+            kept = _kept(key, each, above)
+            if is_set(kept) and (kept != {} or key not in MAPS):
+                found[key] = kept
+        return found
     return [_without_unset(each, above) for each in value] if isinstance(value, list) else value
 
 

@@ -109,12 +109,13 @@ def transition(old: Object, new: Object, base: World, head: World, *, write: Wri
 
     `migratable`: the instance can be live-migrated; None: as it says itself, and yes where that is not known.
     """
+    was, now = stored(old), stored(new)
     first, start = started(created(old, base, migratable=migratable is not False), base)
     known = assessment(first, head) if migratable is None else None
     if known:
         status = verdict_of(known, shared(first.namespace, base, head)).status
         first = first.but(migratable=status is not False)
-    vm = write(stored(old), stored(new), first.vm)
+    vm = write(was, now, first.vm)
     machine, verdict = first, Verdict(vm=first.vm)
     if vm is not None:
         verdict = admitted(first.but(vm=stored(vm)), head, before=first.vm)
@@ -132,8 +133,8 @@ def transition(old: Object, new: Object, base: World, head: World, *, write: Wri
         verdict=verdict,
         sent=vm is not None,
         origin=base,
-        old=stored(old),
-        new=stored(new),
+        old=was,
+        new=now,
         world=head,
         assessment=known,
     )

@@ -43,7 +43,6 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.external import is_external
 from krm_fn.base.objects import Ref, kind_of, name_of
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.holders import holder_of
@@ -99,9 +98,9 @@ def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
-    there, built, external = available_objects(facts.bundle), facts.surroundings.affixes, facts.surroundings.external
+    there, built, beside = available_objects(facts.bundle), facts.surroundings.affixes, facts.surroundings
     for (kind, namespace, name, optional), references in missing(facts.bundle).items():
-        now = "" if is_external(external, kind, namespace, name) else there.now(kind, namespace, name)
+        now = "" if beside.is_external(kind, namespace, name) else there.now(kind, namespace, name)
         for reference in references if now else ():
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
             stops = built and not optional and holder_of(reference.owner.obj) and reference.path[-1] != PULLING

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from krm_fn.base.value import Value
+from krm_fn.base.external import covering
+from krm_fn.base.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.external import External
+    from krm_fn.base.external import Externals
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
@@ -47,15 +48,22 @@ class Surroundings(Value):
 
     context: tuple[Any, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
-    external: tuple[External, ...] = ()
+    external: tuple[Externals, ...] = ()
     ambiguous: tuple[Ambiguous, ...] = ()
     runs: int = 1
     affixes: tuple[tuple[str, str], ...] = ()
 
+    def is_external(self, kind: str, namespace: str, name: str) -> bool:
+        """True for an object that is in the cluster and not in git. Raises: ConfigError where that takes too much work."""
+        return bool(covering(self.external, kind, namespace, name))
+
     def ambiguous_of(self, kind: str, namespace: str, name: str) -> Ambiguous | None:
         """The ambiguity of a name, None where there is none."""
-        key = kind, namespace, name
-        return next((each for each in self.ambiguous if (each.kind, each.namespace, each.name) == key), None)
+        found: dict[tuple[str, str, str], Ambiguous] | None = vars(self).get("_found")
+        if found is None:
+            found = {(each.kind, each.namespace, each.name): each for each in reversed(self.ambiguous)}
+            put(self, "_found", found)
+        return found.get((kind, namespace, name))
 
 
 NO_SURROUNDINGS = Surroundings()

@@ -36,7 +36,6 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.external import is_external
 from krm_fn.base.objects import Ref, kind_of
 from krm_fn.findings.finding import UNSET
 from krm_fn.rules.registry import Hit, rule
@@ -76,7 +75,7 @@ def missing_object(facts: BundleFacts) -> Iterator[Hit]:
 def _is_known(facts: BundleFacts, kind: str, namespace: str, name: str) -> bool:
     """True for an object that is in the cluster and not in git, or of which the rule `ambiguous-reference` speaks."""
     beside = facts.surroundings
-    return is_external(beside.external, kind, namespace, name) or beside.ambiguous_of(kind, namespace, name) is not None
+    return beside.is_external(kind, namespace, name) or beside.ambiguous_of(kind, namespace, name) is not None
 
 
 def _first(references: list[Reference], facts: BundleFacts) -> Reference:
