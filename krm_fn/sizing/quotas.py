@@ -334,14 +334,10 @@ def _named(demand: Demand) -> Object:
 
 def _once(found: Iterable[Counting], key_of: Callable[[Counting], Any]) -> list[Counting]:
     """The first with each key; all of those without a key."""
-    keys: set[Any] = set()
-    kept = []
-    for each in found:
-        key = key_of(each)
-        if not key or key not in keys:
-            keys.add(key)
-            kept.append(each)
-    return kept
+    first: dict[Any, Counting] = {}
+    for number, each in enumerate(found):
+        first.setdefault(key_of(each) or number, each)
+    return [*first.values()]
 
 
 def of_bundle(bundle: Bundle, demands: Sequence[Demand]) -> list[QuotaUse]:

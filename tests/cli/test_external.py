@@ -91,6 +91,6 @@ def test_no_size_of_an_instancetype_of_the_cluster_is_made_up(tmp_path: Path) ->
 
 def test_an_upgrade_that_nothing_is_known_to_change_changes_nothing(tmp_path: Path) -> None:
     here(tmp_path, OURS)
-    out = run("diff", ".", "--kubevirt-version", "1.8", "--to-kubevirt-version", "1.9", cwd=tmp_path)[1]
+    out = run("diff", ".", "--kubevirt-version", "1.7", "--to-kubevirt-version", "1.8", cwd=tmp_path)[1]
     assert "none of 1 VM changes" in out
     assert "not found" not in out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from krm_fn.base.external import covering
 from krm_fn.base.value import Value, put
 
 TYPE_CHECKING = False
@@ -55,6 +54,10 @@ class Surroundings(Value):
 
     def is_external(self, kind: str, namespace: str, name: str) -> bool:
         """True for an object that is in the cluster and not in git. Raises: ConfigError where that takes too much work."""
+        if not self.external:
+            return False
+        from krm_fn.base.external import covering  # few runs have external objects
+
         return bool(covering(self.external, kind, namespace, name))
 
     def ambiguous_of(self, kind: str, namespace: str, name: str) -> Ambiguous | None:
