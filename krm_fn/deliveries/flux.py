@@ -19,6 +19,7 @@ from krm_fn.base.encoding import from_base64
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import annotations_of, group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.deliveries.applying import action, added_to, applied
 from krm_fn.deliveries.artifact import packed
 from krm_fn.deliveries.generator import generated
 from krm_fn.deliveries.shapes import SPEC, WrongTypeError, shaped
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.repositories.types import Problem
 
-__all__ = ["FluxError", "build", "substitute"]
+__all__ = ["FluxError", "action", "applied", "build", "substitute"]
 
 DECRYPT, DISABLED = "kustomize.toolkit.fluxcd.io/decrypt", "disabled"
 ALWAYS = "Always"
@@ -243,11 +244,9 @@ def _check_encrypted(objects: Iterable[Object], spec: Object) -> None:
 
 
 def _marked(obj: Object, common: Object) -> Object:
-    """The object with common labels and annotations. A map with a value that is no text is replaced as a whole."""
+    """The object with common labels and annotations."""
     names = dict(metadata(obj))
     for key in ("labels", "annotations"):
-        own = as_map(names.get(key))
-        kept = own if all(isinstance(value, str) for value in own.values()) else {}
-        if merged := kept | as_map(common.get(key)):
+        if merged := added_to(names.get(key)) | as_map(common.get(key)):
             names[key] = merged
     return {**obj, "metadata": names}

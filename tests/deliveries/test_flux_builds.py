@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from running import fetched
 from trees import tree
 
-from krm_fn.deliveries.flux import FluxError, build
+from krm_fn.deliveries.flux import FluxError, action, applied, build
 
 NEWEST = "5.8.1"
 PARTS = 4  # workers share the measured cases
@@ -70,6 +71,41 @@ def test_measured_builds_agree(cases, tmp_path, part):
     wrong = [case["id"] for case in found if "note" not in case and answer(case, tmp_path / case["id"]) != expected(case)]
     assert wrong == []
     assert found
+
+
+def sent(obj):
+    """An object without an empty timestamp, and without a map of labels that has none."""
+    names = {key: value for key, value in obj["metadata"].items() if (key, value) != ("creationTimestamp", None)}
+    return {**obj, "metadata": {key: value for key, value in names.items() if key != "labels" or value}}
+
+
+def test_what_is_sent_and_how_agrees_with_the_measured_builds(cases):
+    wrong, count = [], 0
+    for case in cases("flux-builds"):
+        expect = case["expect"]
+        for number, obj in enumerate(expect.get("objects", ())):
+            if number in expect.get("opaque", ()):
+                continue
+            count += 1
+            other, done = expect.get("applied", {}).get(str(number), obj), expect.get("actions", {}).get(str(number), "")
+            if (sent(applied(obj)), action(obj)) != (sent(other), done):
+                wrong.append((case["id"], number))
+    assert wrong == []
+    assert count
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"a": None, "b": "x"}, {"a": "", "b": "x", "c": "y"}),
+        ({"a": 1, "b": "x"}, {"c": "y"}),
+        (None, {"c": "y"}),
+    ],
+)
+def test_common_labels_keep_the_others_unless_one_is_no_text(tmp_path, given, expected):
+    labels = {"a.yaml": json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": given}})}
+    found = built(tmp_path, {f"apps/{name}": text for name, text in labels.items()}, {"commonMetadata": {"labels": {"c": "y"}}})
+    assert found[0]["metadata"]["labels"] == expected
 
 
 @pytest.mark.parametrize(
