@@ -18,7 +18,7 @@ from krm_fn.base import programs
 from krm_fn.base.encoding import from_base64
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import annotations_of, group_of, kind_of, metadata, name_of, namespace_of, text
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.paths import as_list, as_map, with_scalars
 from krm_fn.deliveries.applying import action, added_to, applied
 from krm_fn.deliveries.artifact import packed
 from krm_fn.deliveries.generator import generated
@@ -191,13 +191,14 @@ def _values(obj: Object) -> dict[str, str]:
     return decoded | {key: text(value) for key, value in as_map(obj.get("stringData")).items()}
 
 
-def _rounded(value: Any, exact: int) -> Any:
-    """A value with whole numbers beyond `exact` as floats have them."""
-    if isinstance(value, dict):
-        return {key: _rounded(each, exact) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_rounded(each, exact) for each in value]
-    return as_json(float(value)) if isinstance(value, int) and abs(value) > exact else value
+def _rounded(value: Object, exact: int) -> Object:
+    """An object with whole numbers beyond `exact` as floats have them."""
+    rounded: Object = with_scalars(value, lambda each: as_json(float(each)) if _is_beyond(each, exact) else each)
+    return rounded
+
+
+def _is_beyond(value: Any, exact: int) -> bool:
+    return isinstance(value, int) and abs(value) > exact
 
 
 def _id(obj: Object) -> tuple[str, ...]:

@@ -19,7 +19,6 @@ from krm_fn.yamlio.reader import read_piece
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
     from krm_fn.base.objects import Object
 
@@ -48,6 +47,13 @@ def substitute(obj: Object, variables: Mapping[str, str], *, strict: bool, alway
 
     Raises: FluxError.
     """
+    try:
+        return _substituted(obj, variables, strict=strict, always=always)
+    except RecursionError:
+        raise FluxError("yaml", "maps and lists are nested too deep in the object") from None
+
+
+def _substituted(obj: Object, variables: Mapping[str, str], *, strict: bool, always: bool) -> Object:
     if REFUSED.search(json.dumps(obj, ensure_ascii=False)):
         raise FluxError("yaml", "a control character is in the object, which Flux can't read; remove it")
     if not (variables or always) or OFF in (labels_of(obj).get(SWITCH), annotations_of(obj).get(SWITCH)):
@@ -63,11 +69,10 @@ def substitute(obj: Object, variables: Mapping[str, str], *, strict: bool, alway
         raise FluxError("unset", message, variable=name) from None
     except BadSubstitutionError:
         raise FluxError("substitution", "a ${ can't be read as a variable; write $${ for the text") from None
-    found = _read(made)
-    return obj if found in (None, {}) else found  # kustomize keeps an object in place of nothing
+    return _read(made) or obj  # kustomize keeps an object in place of nothing
 
 
-def _read(text: bytes) -> Any:
+def _read(text: bytes) -> Object | None:
     try:
         found = read_piece(text.decode(), repeats=True)[0]
     except UnicodeDecodeError:
@@ -75,5 +80,5 @@ def _read(text: bytes) -> Any:
     except InputError as error:
         raise FluxError("yaml", f"no YAML is left with the values of the variables: {error.message}") from None
     if found is None or isinstance(found, dict):
-        return found
+        return found or None
     raise FluxError("yaml", "no object is left with the values of the variables")

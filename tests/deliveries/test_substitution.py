@@ -76,6 +76,15 @@ def test_what_can_not_be_read_is_an_error_of_its_kind(text: str, kind: str) -> N
     assert raised.value.kind == kind
 
 
+def test_an_object_that_nests_too_deep_is_an_error() -> None:
+    obj: dict[str, object] = {"a": "${X}"}
+    for _ in range(1000):
+        obj = {"a": obj}
+    with pytest.raises(FluxError) as raised:
+        substitute(obj, {"X": ""}, strict=True)
+    assert raised.value.kind == "yaml"
+
+
 def test_work_for_patterns_is_limited() -> None:
     with pytest.raises(FluxError) as raised:
         value_of("${X##" + "*a" * 40 + "*b}", X="a" * 3000)
