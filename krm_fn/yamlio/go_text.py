@@ -7,11 +7,12 @@ upstream: go.yaml.in/yaml/v2 encode.go, emitterc.go, sorter.go
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from functools import cmp_to_key
 from typing import TYPE_CHECKING
 
 from krm_fn.yamlio.emit import number_text
-from krm_fn.yamlio.scalars import resolve_typed
+from krm_fn.yamlio.scalars import as_json, resolve_typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,7 +26,7 @@ DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 # What a plain scalar can't start with, or have inside.
 FIRST = frozenset("#,[]{}&*!|>'\"%@`")
 INDICATORS = re.compile(r"---|\.\.\.|[-?:](?: |\t|$)|.*:(?:[ \t\n\x85\u2028\u2029]|$)|.*[ \t\n\x85\u2028\u2029]#", re.DOTALL)
-BREAKS = "\r\n\x85\u2028\u2029"
+BREAKS = "\n\r\x85\u2028\u2029"
 # Characters that are escaped in double quotes.
 SPECIAL = re.compile("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 ESCAPED = re.compile(f'{SPECIAL.pattern}|[{BREAKS}"\\\\]')
@@ -46,7 +47,11 @@ ESCAPES = {
     "\u2028": "L",
     "\u2029": "P",
 }
+BOM, ANYTHING = "\ufeff", re.compile(".", re.DOTALL)
+BROKEN = re.compile(f"(?<=[{BREAKS}])(?=[^{BREAKS}])")  # where a line goes on behind a break that is no newline
+JOINED = "\0"  # ends a line that Go takes for ended, though no newline is there
 LONGEST_KEY = 128  # bytes
+LARGE = 6  # digits in front of the point; from there on, and below 0.0001, numbers have exponents
 WIDTH = 80  # the next space behind so many characters of a line becomes a line break
 
 
@@ -54,7 +59,7 @@ def go_text(value: Any) -> str:
     """A value as block YAML. Raises: ValueError for infinities and NaN."""
     if not (value and isinstance(value, (dict, list))):
         return _scalar(value, 0, 0) + "\n"
-    return "\n".join(_entries(value, 0)) + "\n"
+    return ("\n".join(_entries(value, 0)) + "\n").replace(f"{JOINED}\n", "")
 
 
 def _entries(value: dict[str, Any] | list[Any], column: int) -> Iterator[str]:
@@ -93,29 +98,47 @@ def _scalar(value: Any, column: int, start: int) -> str:
         return "[]" if isinstance(value, list) else "{}"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return number_text(value)
+    return _number_text(value)
+
+
+def _number_text(value: float) -> str:
+    """Go's `FormatFloat(value, 'g', -1, 64)`."""
+    if isinstance(value, int) or value.is_integer():
+        whole = as_json(value)
+        if isinstance(whole, int):
+            return str(whole)
+    found = Decimal(repr(value)).normalize()
+    exponent = found.adjusted()
+    if -4 <= exponent < LARGE:
+        return number_text(value)
+    first, *digits = map(str, found.as_tuple().digits)
+    mantissa = first + (f".{''.join(digits)}" if digits else "")
+    return f"{'-' * (value < 0)}{mantissa}e{exponent:+03d}"
 
 
 def _text(text: str, column: int = 0, start: int | None = None) -> str:
     """The text in the first style that can hold it of those that Go's encoder asks for; without a start it is a key."""
-    is_special = SPECIAL.search(text) is not None
-    before_break = re.search(f" [{BREAKS}]", text) is not None
-    if "\n" in text and start is not None and not (is_special or before_break or text[-1] == " "):
+    is_special = SPECIAL.search(text) is not None or re.search(f" [{BREAKS}]", text) is not None
+    if "\n" in text and start is not None and not (is_special or text[-1] == " "):
         return _literal(text, column)
-    if text == "" or is_special or _has_break(text) or not _stays_text(text):
-        return _laid(['"', *ESCAPED.sub(_escape, text), '"'], '"', column, start)
-    if text[0] == " " or text[-1] == " " or text[0] in FIRST or INDICATORS.match(text):
+    if is_special or not _stays_text(text) or "\n" in text or re.search(f"[{BREAKS}] ", text):
+        pattern = ANYTHING if text[:1] == BOM else ESCAPED  # Go takes all that follows a byte order mark for one
+        return _laid(['"', *pattern.sub(_escape, text), '"'], '"', column, start)
+    if _has_break(text) or text[0] == " " or text[-1] == " " or text[0] in FIRST or INDICATORS.match(text):
         return _laid(["'", *text.replace("'", "''"), "'"], "'", column, start)
     return _laid(text, "", column, start)
 
 
 def _laid(chars: Sequence[str], quote: str, column: int, start: int | None) -> str:
     """A scalar with its quotes, in lines: long ones end at a single space, or in double quotes at the first of several."""
-    if start is None or start + len(chars) <= WIDTH or " " not in chars:
+    if start is None or not (_has_break(chars) or (start + len(chars) > WIDTH and " " in chars)):
         return "".join(chars)
     laid: list[str] = []
     at, before, inside = start, "", range(2, len(chars) - 2) if quote else range(len(chars))
     for number, char in enumerate(chars):
+        if before and before in BREAKS and char not in BREAKS and number < len(chars) - 1:
+            laid.append(" " * column)
+            at = column
         breaks = char == " " != before and at > WIDTH and number in inside
         follows = breaks and chars[number + 1] == " "
         if breaks and (quote == '"' or not follows):
@@ -128,13 +151,13 @@ def _laid(chars: Sequence[str], quote: str, column: int, start: int | None) -> s
     return "".join(laid)
 
 
-def _has_break(text: str) -> bool:
+def _has_break(text: Sequence[str]) -> bool:
     return any(char in text for char in BREAKS)
 
 
 def _stays_text(text: str) -> bool:
     """True for a text that is read as one without quotes."""
-    is_text = text != "<<" and isinstance(resolve_typed(text), str)
+    is_text = text != "" and isinstance(resolve_typed(text), str)
     return is_text and not BASE_60.fullmatch(text) and not _is_time(text)
 
 
@@ -161,10 +184,9 @@ def _literal(text: str, column: int) -> str:
     hint = "2" if text[0] in " " + BREAKS else ""
     chomp = "-" if text[-1] not in BREAKS else "+" if len(text) == 1 or text[-2] in BREAKS else ""
     margin = " " * column
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return "\n".join([f"|{hint}{chomp}", *(margin + line if line else "" for line in lines)])
+    lines = [BROKEN.sub(margin, line) for line in text.removesuffix("\n").split("\n")]
+    laid = (margin + line if line and line[0] not in BREAKS else line for line in lines)
+    return "\n".join([f"|{hint}{chomp}", *laid]) + (JOINED if text[-1] in BREAKS[1:] else "")
 
 
 def _order(a: str, b: str) -> int:
