@@ -148,4 +148,4 @@ def _text(value: Any, at: str, *, lenient: bool) -> str:
 
 def _expect(fits: bool, at: str, expected: str) -> None:
     if not fits:
-        raise WrongTypeError(f"{at}: expected {expected}")
+        raise WrongTypeError(f"{at or 'the whole'}: expected {expected}")
