@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     Path = tuple[str | int, ...]
@@ -96,13 +96,23 @@ def with_integers(value: Any) -> Any:
 
     Kubernetes reads numbers in this way: `2.0` is 2. Our readers of YAML and JSON do so already. This is for other data.
     """
+    return with_scalars(value, _whole)
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if value.__class__ is float and is_integral(value) else value
+
+
+def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The value with what `change` gives for each scalar in its maps and lists; the same object where it gives nothing new."""
     holders = _holders(value)
-    if not any(is_integral(each) for holder in holders for each in _entries(holder)):
+    scalars = (each for holder in holders for each in _entries(holder) if not isinstance(each, CONTAINERS))
+    if all(change(each) is each for each in scalars):
         return value
     copies: dict[int, Any] = {id(holder): dict(holder) if isinstance(holder, dict) else list(holder) for holder in holders}
     for holder in copies.values():
         for key, each in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            holder[key] = int(each) if is_integral(each) else copies.get(id(each), each)
+            holder[key] = copies[id(each)] if isinstance(each, CONTAINERS) else change(each)
     return copies[id(value)]
 
 

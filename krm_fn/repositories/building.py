@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.programs import Finished
     from krm_fn.repositories.types import Kustomization, Target
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
@@ -118,6 +119,25 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
         return _built(target, using, flags, plain, timeout, asks=False) or plain
 
 
+def plain(target: Target, using: Builder, *, timeout: float = TIMEOUT) -> bytes | Problem:
+    """What the program prints for a target, with files from anywhere in its repository, or why it prints nothing."""
+    kustomizations = kustomizations_of(target)
+    if problem := barred(target, network=using.network) or _needs_helm(kustomizations, ()):
+        return problem
+    with programs.scratch() as made:
+        scratch = Path(os.path.realpath(made))
+        built = _placed(target, kustomizations, {}, [ANYWHERE], scratch)
+        built = built._replace(wrapper=_folder(target, built))
+        ran = _ran(target, using, (), built, timeout, scratch=scratch)
+    found = ran if isinstance(ran, Problem) else _read(ran, target, built)
+    if not isinstance(found, Built):
+        return found
+    for place, file in built.moved:  # annotations with origins name files
+        there, here = os.path.relpath(place, built.wrapper), os.path.relpath(file, target.folder)
+        found = found._replace(data=found.data.replace(there.encode(), here.encode()))
+    return found.data
+
+
 def printed(folder: str, *, timeout: float, flags: Sequence[str] = (), network: bool = False, follow: bool = False) -> bytes:
     """The stdout of `kustomize build` for a folder that a user names; its stderr goes directly to ours.
 
@@ -199,14 +219,24 @@ def _built(
     target: Target, using: Builder, flags: Sequence[str], built: Built, timeout: float, *, asks: bool = True
 ) -> Built | Problem | None:
     """What kustomize makes of a target; None where it can't write the annotations that the wrapper asks for."""
+    ran = _ran(target, using, flags, built, timeout, scratch=Path(built.wrapper).parent)
+    if isinstance(ran, Problem):
+        return ran
+    return None if ran.code and asks and UNWRITTEN in ran.complaints else _read(ran, target, built)
+
+
+def _ran(
+    target: Target, using: Builder, flags: Sequence[str], built: Built, timeout: float, *, scratch: Path
+) -> Finished | Problem:
     words = [*using.words, built.wrapper, *(flag for flag in flags if flag != ANYWHERE)]
-    scratch, roots = Path(built.wrapper).parent, _roots(target.folder, built)
+    roots = _roots(target.folder, built)
     try:
-        ran = guard.run(using.program, words, scratch=scratch, roots=roots, timeout=timeout, network=using.network)
+        return guard.run(using.program, words, scratch=scratch, roots=roots, timeout=timeout, network=using.network)
     except subprocess.TimeoutExpired:
         return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
-    if ran.code and asks and UNWRITTEN in ran.complaints:
-        return None
+
+
+def _read(ran: Finished, target: Target, built: Built) -> Built | Problem:
     if ran.code:
         return complaint(ran.complaints.decode(errors="replace"), target, built.file)
     return built._replace(data=as_before(ran.out) if built.copy else ran.out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.errors import InputError
-from krm_fn.yamlio.events import ScalarEvent, StreamEndEvent, YAMLError, translate
+from krm_fn.yamlio.events import CParser, ScalarEvent, StreamEndEvent, YAMLError, translate
 from krm_fn.yamlio.layout import (
     RARE_BREAK_BYTES,
     bad_byte,
@@ -16,7 +16,7 @@ from krm_fn.yamlio.layout import (
     relocated,
 )
 from krm_fn.yamlio.listreader import ListReader, Offsets
-from krm_fn.yamlio.reader import Source, read_node
+from krm_fn.yamlio.reader import Source, open_node, read_node
 from krm_fn.yamlio.texts import ListText, Piece, StreamText
 
 TYPE_CHECKING = False
@@ -38,6 +38,20 @@ def read_list(data: bytes, *, file: str = "") -> ListText:
 
 def read_documents(data: bytes, *, file: str = "") -> StreamText:
     return _read(_read_documents, data, file)
+
+
+def read_repeating(text: str) -> list[Any]:
+    """The values of all documents of a text, in which keys may be set again: None for an empty one.
+
+    Raises: YAMLError for a text that is no YAML; InputError for YAML that has no plain value.
+    """
+    parser = CParser(text)
+    while parser.get_event().__class__ is not StreamEndEvent:
+        pass
+    source, found = Source(text, repeats=True), []
+    while (event := open_node(source, first_entry=False)) is not None:
+        found.append(read_node(source, event)[0])
+    return found
 
 
 def _read(reader: Callable[[bytes, str], AnyText], data: bytes, file: str) -> AnyText:

@@ -59,15 +59,21 @@ class Source:
 
     `anchors` has the value of each anchor and its home: the number of the item that is read, which the caller sets.
     `crossing` collects the aliases to another home: (its home, this home, name, value). `spans` collects the places of all
-    nodes.
+    nodes. `repeats`: a key may be set again, as sigs.k8s.io/yaml allows where it is not strict.
     """
 
     def __init__(
-        self, text: bytes | str, *, file: str = "", anchors: dict[str, Any] | None = None, memo: Memo | None = None
+        self,
+        text: bytes | str,
+        *,
+        file: str = "",
+        anchors: dict[str, Any] | None = None,
+        memo: Memo | None = None,
+        repeats: bool = False,
     ) -> None:
         parser = CParser(text)
         self.get: Callable[[], Any] = parser.get_event
-        self.file = file
+        self.file, self.repeats = file, repeats
         self.home = OUTSIDE
         self.anchors: dict[str, tuple[Any, int]] = {name: (value, OUTSIDE) for name, value in (anchors or {}).items()}
         self.open: set[int] = set()  # the ids of maps and lists that have an anchor and whose end is not yet read
@@ -218,13 +224,19 @@ NODES = frozenset((ScalarEvent, AliasEvent, MappingStartEvent, SequenceStartEven
 
 
 def read_piece(
-    text: str, *, first_entry: bool = False, anchors: dict[str, Any] | None = None, memo: Memo | None = None
+    text: str,
+    *,
+    first_entry: bool = False,
+    anchors: dict[str, Any] | None = None,
+    memo: Memo | None = None,
+    repeats: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
     """The value of a text's first document, and the values of its anchors; with `first_entry`, of its list's first entry.
 
+    `repeats`: see `Source`.
     Raises: InputError.
     """
-    source = Source(text, anchors=anchors, memo=memo)
+    source = Source(text, anchors=anchors, memo=memo, repeats=repeats)
     try:
         event = open_node(source, first_entry=first_entry)
         if event is None:
@@ -299,7 +311,7 @@ def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stac
         merged.add(MERGE)
     elif key in merged and key is not MERGE:
         merged.discard(key)
-    else:
+    elif not source.repeats:
         raise source.fail(f"{_named(event, into, key, stack)} is set twice in one map", event)
 
 

@@ -1,0 +1,123 @@
+"""The files of a repository that Flux packs: those of a commit, without links and without what `.sourceignore` names.
+
+Gitignore's syntax is read in Flux's own way: the last rule that matches a file decides, also below a folder that is left out.
+upstream: fluxcd/pkg sourceignore, artifact/storage/archive.go
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn.deliveries.patterns import BadPatternError, matches
+from krm_fn.sources.files import read_found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    Steps = Sequence[str]
+
+FILE = ".sourceignore"
+GIT = ".git"
+OF_GIT = (".git/", ".gitignore", ".gitmodules", ".gitattributes")
+# What else is left out where nobody says anything.
+DEFAULTS = (
+    *("*.jpg", "*.jpeg", "*.gif", "*.png", "*.wmv", "*.flv", "*.tar.gz", "*.zip"),
+    *(".github/", ".circleci/", ".travis.yml", ".gitlab-ci.yml", "appveyor.yml", ".drone.yml", "cloudbuild.yaml"),
+    *("codeship-services.yml", "codeship-steps.yml", "**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml"),
+)
+ANY = "**"
+
+
+class Rule(NamedTuple):
+    """One line: the folder that it is for, the steps of its pattern, and what it says of the files that match."""
+
+    folder: tuple[str, ...]
+    steps: tuple[str, ...]
+    includes: bool
+    folders_only: bool
+
+
+def packed(root: str, ignore: str | None = None) -> list[str]:
+    """The paths of the files that are packed, from the root. `ignore` is `spec.ignore` of the source."""
+    files = sorted(_files(root))
+    rules = [rule for file in _in_order(files) for rule in _rules(_text(f"{root}/{file}"), tuple(file.split("/")[:-1]))]
+    rules += _rules(ignore or "")
+    rules = [*_rules("\n".join(OF_GIT)), *(rules or _rules("\n".join(DEFAULTS)))]
+    return [file for file in files if not _is_left_out(file.split("/"), rules)]
+
+
+def _in_order(files: Sequence[str]) -> list[str]:
+    """The files with rules: that of a folder before those below it, folders by their names."""
+    return sorted((file for file in files if os.path.basename(file) == FILE), key=lambda file: file.split("/")[:-1])  # noqa: PTH119
+
+
+def _files(root: str) -> Iterator[str]:
+    """The regular files below a folder."""
+    for above, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != GIT]
+        found = (os.path.join(above, name) for name in names)  # noqa: PTH118
+        yield from (os.path.relpath(file, root).replace(os.sep, "/") for file in found if not os.path.islink(file))  # noqa: PTH114
+
+
+def _text(file: str) -> str:
+    return read_found(file)[0].decode(errors="replace")
+
+
+def _rules(text: str, folder: tuple[str, ...] = ()) -> list[Rule]:
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [_rule(line, folder) for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _rule(line: str, folder: tuple[str, ...]) -> Rule:
+    pattern = line.removeprefix("!")
+    if not pattern.endswith("\\ "):
+        pattern = pattern.rstrip(" ")
+    return Rule(folder, tuple(pattern.removesuffix("/").split("/")), line != line.removeprefix("!"), pattern.endswith("/"))
+
+
+def _is_left_out(path: Steps, rules: Sequence[Rule]) -> bool:
+    last = next((rule for rule in reversed(rules) if _covers(rule, path)), None)
+    return last is not None and not last.includes
+
+
+def _covers(rule: Rule, path: Steps) -> bool:
+    depth = len(rule.folder)
+    if len(path) <= depth or tuple(path[:depth]) != rule.folder:
+        return False
+    below = path[depth:]
+    if len(rule.steps) > 1:
+        return _covers_path(rule, below)
+    at = next((number for number, name in enumerate(below) if _is_match(rule.steps[0], name)), None)
+    return at is not None and not (rule.folders_only and at == len(below) - 1)
+
+
+def _covers_path(rule: Rule, path: Steps) -> bool:
+    """True for a path that starts with what a pattern of several steps matches."""
+    left, found, any_depth = list(path), False, False
+    for number, step in enumerate(rule.steps):
+        if step == "":
+            any_depth = False
+            continue
+        if step == ANY:
+            if number == len(rule.steps) - 1:
+                break
+            any_depth = True
+            continue
+        if ANY in step or not left:
+            return False
+        if any_depth:
+            any_depth, at = False, next((at for at, name in enumerate(left) if _is_match(step, name)), None)
+            found, left = at is not None, left[len(left) if at is None else at + 1 :]
+        elif _is_match(step, left.pop(0)):
+            found = True
+        else:
+            return False
+    return found and not (rule.folders_only and not left)
+
+
+def _is_match(pattern: str, name: str) -> bool:
+    try:
+        return matches(pattern.encode(), name.encode(errors="surrogateescape"))
+    except BadPatternError:
+        return False

@@ -1,0 +1,136 @@
+"""The kustomization that Flux builds in place of the one in a folder, or where a folder has none.
+
+upstream: fluxcd/pkg kustomize/kustomize_generator.go:GenerateManifest, scanManifests
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import kind_of, metadata, text
+from krm_fn.base.paths import as_list
+from krm_fn.deliveries.shapes import KUSTOMIZATION, WrongTypeError, shaped
+from krm_fn.deliveries.substitution import FluxError
+from krm_fn.repositories.kustomization import FILES
+from krm_fn.sources.files import is_within, read_found
+from krm_fn.yamlio.documents import read_repeating
+from krm_fn.yamlio.events import YAMLError
+from krm_fn.yamlio.reader import read_piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+
+HEAD = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+# Flux replaces these of the kustomization by its own, where it has any.
+REPLACED = {"targetNamespace": "namespace", "namePrefix": "namePrefix", "nameSuffix": "nameSuffix"}
+ORIGINS, PLACEHOLDER = "originAnnotations", "_placeholder"  # so that kustomize does not refuse an empty kustomization
+ELSEWHERE = ("git::", "gh:", "ssh://", "https://", "http://", "git@", "github.com:", "github.com/")
+YAML = (".yaml", ".yml")
+UNSET = (None, "")  # false is no such value: kustomize reads `n` as a text
+
+
+def generated(folder: str, spec: Object, root: str) -> tuple[str, Object]:
+    """The file in a folder that Flux writes, and the kustomization that it writes there. Nothing outside the root is there.
+
+    Raises: FluxError.
+    """
+    file = next((found for name in FILES if Path(found := f"{folder}/{name}").is_file()), "")
+    made = _read(file) if file else _scanned(folder)
+    made |= {key: spec[of] for of, key in REPLACED.items() if spec.get(of)}
+    for patch in as_list(spec.get("patches")):
+        made.setdefault("patches", []).append(patch)
+    for component in _components(folder, spec, root):
+        made.setdefault("components", []).append(component)
+    for image in as_list(spec.get("images")):
+        _add_image(made.setdefault("images", []), image)
+    if spec.get("buildMetadata"):
+        made["buildMetadata"] = spec["buildMetadata"]
+    made.setdefault("sortOptions", {"order": "fifo"})  # Flux does not sort, and the command does
+    file = file or f"{folder}/{FILES[0]}"
+    if Path(file).is_dir():
+        raise FluxError("generate", f"{FILES[0]} is a folder; Flux writes a file of that name")
+    return file, made
+
+
+def _read(file: str) -> Object:
+    """A kustomization, read as Go reads it into its type: unknown keys are dropped."""
+    try:
+        found = read_piece(read_found(file)[0].decode("utf-8-sig"), repeats=True)[0] or {}
+        made: Object = HEAD | (shaped(found, KUSTOMIZATION, lenient=True) or {})
+    except (InputError, UnicodeDecodeError, WrongTypeError) as error:
+        message = error.message if isinstance(error, InputError) else str(error)
+        raise FluxError("generate", f"{os.path.basename(file)} is no kustomization: {message}") from None  # noqa: PTH119
+    return made if made.get("resources") else {**made, "buildMetadata": [ORIGINS]}
+
+
+def _scanned(folder: str) -> Object:
+    """A kustomization with all manifests below a folder, and the folders with kustomizations of their own."""
+    found = [f"./{path}" for path in _manifests(folder, "")]
+    return {**HEAD, "resources": found} if found else {**HEAD, "namespace": PLACEHOLDER}
+
+
+def _manifests(folder: str, below: str) -> Iterator[str]:
+    here = Path(folder, below)
+    for name in sorted(each.name for each in here.iterdir()):
+        path, file = below + name, here / name
+        if file.is_dir():
+            if any((file / known).is_file() for known in FILES):
+                yield path
+            else:
+                yield from _manifests(folder, f"{path}/")
+        elif name.endswith(YAML):
+            _check(file, path)
+            yield path
+
+
+def _check(file: Path, path: str) -> None:
+    """Raises: FluxError for a manifest that kustomize can't decode. What is in objects, kustomize checks when it builds."""
+    try:
+        documents = read_repeating(read_found(str(file))[0].decode("utf-8-sig"))
+    except (YAMLError, UnicodeDecodeError):
+        raise FluxError("generate", f"{path} is no YAML") from None
+    except InputError:
+        return
+    if wrong := next((wrong for each in documents if (wrong := _flaw(each))), ""):
+        raise FluxError("generate", f"{path} has an object {wrong}")
+
+
+def _flaw(obj: Any) -> str:
+    """What an object lacks, "" for nothing: the items of a List count, the List itself needs no name."""
+    if obj in (None, "", {}, []):
+        return ""
+    if not isinstance(obj, dict) or not any(key in obj for key in ("apiVersion", "kind", "metadata")):
+        return "without apiVersion, kind and metadata"
+    if obj.get("kind") in UNSET:
+        return "without a kind"
+    if kind_of(obj).endswith("List"):
+        return next((wrong for each in as_list(obj.get("items")) if (wrong := _flaw(each))), "")
+    return "without a name" if metadata(obj).get("name") in UNSET else ""
+
+
+def _components(folder: str, spec: Object, root: str) -> Iterator[str]:
+    for path in map(text, as_list(spec.get("components"))):
+        if path.lower().startswith(ELSEWHERE) or os.path.isabs(path.lower().removeprefix("file://")):  # noqa: PTH117
+            raise FluxError("generate", f"the component {path} is elsewhere; Flux takes a local, relative path alone")
+        place = os.path.normpath(f"{folder}/{path}")
+        if not spec.get("ignoreMissingComponents") or (is_within(place, [root]) and Path(place).exists()):
+            yield path
+
+
+def _add_image(images: list[Object], image: Object) -> None:
+    """Add an image, or change the one of its name: a tag and a digest replace both."""
+    same = next((each for each in images if each.get("name") == image.get("name")), None)
+    if same is None:
+        images.append({key: image[key] for key in ("name", "newName", "newTag", "digest") if key in image})
+        return
+    if image.get("newName"):
+        same["newName"] = image["newName"]
+    if image.get("newTag") or image.get("digest"):
+        for key in ("newTag", "digest"):
+            same[key] = image.get(key, "")
