@@ -58,8 +58,10 @@ class Report(Value):
 
     @property
     def totals(self) -> list[tuple[str, Row]]:
-        """The sum of each cluster with its name; of all with "" where there is only one."""
+        """The sum of each cluster with its name, if no row is that; of all with "" where there is only one."""
         clusters = sorted({each.cluster for each in self.sized})
+        if len(clusters) > 1 and self.by == "cluster":
+            return []
         if len(clusters) < 2:
             return [("", self.total)]
         return [(name or "no cluster", total(each for each in self.sized if each.cluster == name)) for name in clusters]
