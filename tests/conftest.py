@@ -37,8 +37,11 @@ exec "{sys.executable}" -c 'import sys; from krm_fn.__main__ import main; sys.ex
 """
 
 
-# Other work on the machine makes drawing examples slow, which says nothing about the tests.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Other work on the machine makes drawing examples slow, which says nothing about the tests. A pipeline draws the same ones for
+# the same tests, so that its answer is about the commit; who works on the project, and the fuzzer, search on.
+settings.register_profile(
+    "shared", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="DRAW_ALIKE" in os.environ
+)
 settings.load_profile("shared")
 
 
