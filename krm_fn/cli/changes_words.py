@@ -161,7 +161,7 @@ def told(record: Object) -> list[str]:
         effects = [effect for effect in effects if effect != NOTHING]
     silent = {"atNextStart"} if "restartRequired" in effects or "startError" in record else set()
     if "startError" in record and effects[:1] not in (["refused"], ["refusedByPolicy"], ["error"]):
-        effects.append(NEVER if record["change"] == "added" else "startError")
+        effects.append(NEVER if record["change"] in ("added", "renamed") else "startError")
     if GOES.intersection(effects):
         silent.add(OF_DATA + DELETED)
     if not any(each["when"] == "live" for each in record.get("changes", [{"when": "live"}])):

@@ -15,12 +15,12 @@ from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
 from krm_fn.sizing import calculators, scopes, storage, usage
 from krm_fn.sizing.demands import identity, in_order
+from krm_fn.sizing.sums import once
 from krm_fn.sizing.texts import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-    from typing import Any, TypeVar
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from krm_fn.sizing.demands import Demand
     from krm_fn.sizing.pods import AdmittedPod
     from krm_fn.sizing.scopes import Scope
-
-    Counting = TypeVar("Counting")
 
 NATIVE, AWARE, AWARE_CLUSTER = "ResourceQuota", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota"
 AAQ_GROUP = "aaq.kubevirt.io"
@@ -332,19 +330,13 @@ def _named(demand: Demand) -> Object:
     return {key: demand.record[key] for key in ("kind", "namespace", "name")}
 
 
-def _once(found: Iterable[Counting], key_of: Callable[[Counting], Any]) -> list[Counting]:
-    """The first with each key; all of those without a key."""
-    first: dict[Any, Counting] = {}
-    for number, each in enumerate(found):
-        first.setdefault(key_of(each) or number, each)
-    return [*first.values()]
-
-
 def of_bundle(bundle: Bundle, demands: Sequence[Demand]) -> list[QuotaUse]:
     """The use of each quota of the bundle. A cluster has one object of a name, so that a second one is not counted."""
     named = (name_of(entry.obj) for entry in bundle.of_kind("Namespace", ""))
-    demands = _once(demands, lambda each: each.record["name"] and identity(each))
-    claims = _once(storage.of_bundle(bundle), lambda each: each[1].get("name") and (each[0], each[1]["kind"], each[1]["name"]))
+    demands = once(demands, lambda each: each.record["name"] and identity(each), lambda each: each.record)
+    claims = once(
+        storage.of_bundle(bundle), lambda each: (name := each[1].get("name")) and (each[0], each[1]["kind"], name), list
+    )
     counted = Counted(demands, claims)
     namespaces = sorted({*named, *(demand.namespace for demand in demands), *(namespace for namespace, _ in claims)})
     return [counted.use_of(quota) for quota in quotas_of(bundle, namespaces)]

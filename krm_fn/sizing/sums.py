@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.paths import canonical
 from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times, written
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.sizing import storage
@@ -9,11 +10,14 @@ from krm_fn.sizing.demands import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import Any, TypeVar
 
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.pods.amounts import Amounts
     from krm_fn.sizing.demands import Demand
+
+    Counting = TypeVar("Counting")
 
 
 def totals(demands: Iterable[Demand], claims: Iterable[Object] = ()) -> Object:
@@ -43,3 +47,12 @@ def totals(demands: Iterable[Demand], claims: Iterable[Object] = ()) -> Object:
 
 def _shown(requests: Amounts, limits: Amounts, stored: Amounts) -> Object:
     return {"requests": written(requests), "limits": written(limits), "storage": written(stored)}
+
+
+def once(found: Iterable[Counting], key_of: Callable[[Counting], Any], of: Callable[[Counting], Any]) -> list[Counting]:
+    """One with each key, by what it is `of`, whatever their order is; all of those without a key."""
+    first: dict[Any, Counting] = {}
+    for number, each in enumerate(found):
+        key = key_of(each) or number
+        first[key] = min(first[key], each, key=lambda one: canonical(of(one))) if key in first else each
+    return [*first.values()]

@@ -73,8 +73,13 @@ def test_a_rename_says_what_it_means(tmp_path):
         "metadata": {"name": "root"},
         "spec": {"source": {"blank": {}}, "storage": {"resources": {"requests": {"storage": "1Gi"}}}},
     }
-    volumes = {"dataVolumeTemplates": [disk]}
-    code, out, _ = diff(tmp_path, [vm("old", **volumes)], [vm("new", **volumes)], "--fail-on", "recreate")
+
+    def machine(name):
+        found = vm(name, dataVolumeTemplates=[disk])
+        found["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "dataVolume": {"name": "root"}}]
+        return found
+
+    code, out, _ = diff(tmp_path, [machine("old")], [machine("new")], "--fail-on", "recreate")
     assert code == 1
     assert out.splitlines()[:3] == [
         "VirtualMachine ci/new (was old): is renamed: KubeVirt deletes the VM of the old name and creates a new one",

@@ -25,7 +25,7 @@ def machine(name, cores, **spec):
 @pytest.fixture
 def files(tmp_path):
     bundle, nodes = tmp_path / "bundle.yaml", tmp_path / "nodes.yaml"
-    bundle.write_text(yaml.safe_dump_all([machine("plain", 2), machine("zoned", 2, nodeSelector={"zone": "a|b"})]))
+    bundle.write_text(yaml.safe_dump_all([machine("plain", 2), machine("zoned", 2, nodeSelector={"zone": "a-b"})]))
     nodes.write_text(
         yaml.safe_dump(
             [
@@ -52,7 +52,7 @@ NODES  COUNT  NEEDED  VMS  CPU LEFT  MEMORY LEFT
 small      1       0    0
 large    any       1    1     1.795        3.7Gi
 
-shop/zoned fits on no node: label zone=a|b is missing (2 of 2); needs 4.3Gi of memory (1 of 2)
+shop/zoned fits on no node: label zone=a-b is missing (2 of 2); needs 4.3Gi of memory (1 of 2)
 An estimate: machines are placed on empty nodes, first fit. Other pods, pod affinity and topology spread are not counted.
 """
     )
@@ -73,7 +73,7 @@ def test_markdown_is_read_back_as_tables_and_a_list(capfd, files) -> None:
 
 
 def test_a_full_cluster_leaves_machines_without_room(capfd, files, tmp_path) -> None:
-    (tmp_path / "nodes.yaml").write_text("[{name: a, count: 0, allocatable: {cpu: 9, memory: 90Gi}, labels: {zone: a|b}}]")
+    (tmp_path / "nodes.yaml").write_text("[{name: a, count: 0, allocatable: {cpu: 9, memory: 90Gi}, labels: {zone: a-b}}]")
     assert "shop/plain finds no room: the nodes on which it fits are full\n" in answer(capfd, *files)
 
 

@@ -14,7 +14,7 @@ from krm_fn.pipeline import stages
 
 
 def vm(name="web", *, spec=None, devices=None, **metadata):
-    template = {"spec": {"domain": {"devices": devices or {}}}}
+    template = {"spec": {"domain": {"memory": {"guest": "1Gi"}, "devices": devices or {}}}}
     return {
         "apiVersion": "kubevirt.io/v1",
         "kind": "VirtualMachine",

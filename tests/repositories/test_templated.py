@@ -283,6 +283,7 @@ spec:{around}
           spec:
             domain:
               cpu: {{core: 2}}
+              memory: {{guest: 1Gi}}
               devices: {{}}
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.paths import as_map, copy, get
+from krm_fn.base.redaction import reach, safe_message
 from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.checks import count
 from krm_fn.kubevirt.admission.fields import instances, launch
@@ -53,10 +54,15 @@ _trees: dict[tuple[str, Version], CheckTree] = {}
 
 
 def start_causes(instance: Object, *, cluster: Cluster, release: Release) -> tuple[Cause, ...]:
-    """All causes for which a complete instance does not start; paths start at its root."""
+    """All causes for which a complete instance does not start; paths start at its root, and no message shows a secret."""
     causes = admit_object(instance, completed=instance, cluster=cluster, release=release)
     refused = [cause for cause in causes if cause.path[:2] != LABELS]  # the controller may write any labels
-    return (*refused, *launch_causes(instance, cluster=cluster, release=release))
+    found = (*refused, *launch_causes(instance, cluster=cluster, release=release))
+    return tuple(cause.but(message=_safe(cause, instance)) for cause in found)
+
+
+def _safe(cause: Cause, instance: Object) -> str:
+    return safe_message(cause.message, cause.path, reach(cause.path, instance), instance)
 
 
 def launch_causes(instance: Object, *, cluster: Cluster, release: Release) -> list[Cause]:

@@ -19,12 +19,12 @@ Example:
         apiVersion: kubevirt.io/v1
         kind: VirtualMachine
         metadata: {name: web}
-        spec: {runStrategy: Always, template: {spec: {domain: {devices: {}}}}}
+        spec: {runStrategy: Always, template: {spec: {domain: {memory: {guest: 1Gi}, devices: {}}}}}
       shop.yaml: |
         apiVersion: kubevirt.io/v1
         kind: VirtualMachine
         metadata: {name: shop}
-        spec: {runStrategy: Always, template: {spec: {domain: {devices: {}}}}}
+        spec: {runStrategy: Always, template: {spec: {domain: {memory: {guest: 1Gi}, devices: {}}}}}
 """
 
 from __future__ import annotations
