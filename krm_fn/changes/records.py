@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import dotted
+from krm_fn.base.redaction import reach
 from krm_fn.changes.effects import changes, guest
 from krm_fn.changes.pins import keeps, kept_by, kept_untouched
 from krm_fn.kubevirt.resolve import MATCHERS
@@ -65,8 +66,9 @@ def refused_record(causes: Sequence[Cause], stage: str = SCHEMA) -> Object:
 
 
 def _cause(cause: Cause) -> Object:
-    path = dotted(cause.path)
-    return {"field": cause.upstream_path or path, "path": path, "message": cause.message}
+    shown = reach(cause.path).shown  # a key below one like `password` may be secret
+    path = dotted(shown)
+    return {"field": (cause.upstream_path if shown == cause.path else "") or path, "path": path, "message": cause.message}
 
 
 def untouched_record(vm: Object, origin: World, world: World, *, existing: bool = True) -> Object:

@@ -12,6 +12,7 @@ from operator import or_
 
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import ONE
 from krm_fn.sizing.nodes import UNSTATED
@@ -114,7 +115,7 @@ class Fits:
     def _of_labels(self, pod: Object) -> Iterator[tuple[tuple[str, str], int]]:
         for key, value in sorted(as_map(pod.get("nodeSelector")).items()):
             fitting = self._labels.get(key, {}).get(value, 0) | self._assumed(key)
-            yield (LABEL, f"{key}={value}"), self._every & ~fitting
+            yield (LABEL, f"{key}={redact({key: value})[key]}"), self._every & ~fitting
         terms = get(pod.get("affinity"), REQUIRED)
         if terms is not None:
             fitting = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times
 from krm_fn.kubevirt.quantity import NANO, parse
@@ -229,10 +230,10 @@ def live_migration(record: Object) -> tuple[str, str]:
 
 
 def node_needs(pod: Object | None) -> str:
-    """What distinguishes the nodes that a pod can run on, in words."""
+    """What distinguishes the nodes that a pod can run on, in words; what may be secret is hidden."""
     if not pod:
         return NONE
-    labels = {key: value for key, value in pod["nodeSelector"].items() if key not in USUAL_LABELS}
+    labels = {key: value for key, value in redact(pod["nodeSelector"]).items() if key not in USUAL_LABELS}
     found = [f"{key}={labels[key]}" for key in sorted(labels)]
     found += [_requirement(each) for term in as_list(get(pod.get("affinity"), REQUIRED)) for each in _expressions(term)]
     found += sorted(name for name in pod["requests"] if is_shown(name))

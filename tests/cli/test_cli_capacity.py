@@ -307,3 +307,13 @@ def test_what_cannot_be_read_writes_nothing(tmp_path, capfd) -> None:
     out, err = capfd.readouterr()
     assert out == ""
     assert f"error: {file}:2:1: a value is missing here" in err
+
+
+def test_a_label_of_nodes_that_may_be_secret_is_not_shown(tmp_path, capfd) -> None:
+    machine = vm("web")
+    machine["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "1Gi"}
+    for secret in ("Canary7Bird", "Canary7Bird and more"):  # the second is no label, so the instance never starts
+        machine["spec"]["template"]["spec"]["nodeSelector"] = {"zone": "north", "password": secret}
+        (tmp_path / "vm.yaml").write_text(yaml.safe_dump(machine))
+        for form in ("json", "table", "markdown", "csv"):
+            assert "Canary7Bird" not in told(capfd, str(tmp_path / "vm.yaml"), "-o", form, "--by", "node-needs")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.redaction import redact
 from krm_fn.cli.json_text import json_text
 from krm_fn.cli.sizes import nodes
 from krm_fn.kubevirt.pods.amounts import written
@@ -20,7 +22,15 @@ def write(report: Report) -> str:
     """A JSON document of the form that `kubevirt-render schema capacity` describes."""
     groups = {} if report.by == "vm" else {"groups": [_group(row, report) for row in report.rows]}
     placed = {"nodes": nodes.as_data(report.placement, report.shapes)} if report.placement else {}
-    return json_text({**_priced(report), **groups, **placed})
+    answer = _priced(report)
+    return json_text({**answer, "vms": list(map(_shown, answer["vms"])), **groups, **placed})
+
+
+def _shown(record: Object) -> Object:
+    """The record without labels of nodes that may be secret."""
+    labels = as_map(get(record, ("pod", "nodeSelector")))
+    safe = redact(labels)
+    return record if safe == labels else {**record, "pod": {**record["pod"], "nodeSelector": safe}}
 
 
 def _priced(report: Report) -> Object:
