@@ -93,7 +93,7 @@ def crashed(case):
 
 
 @pytest.mark.parametrize("name", files("fuzz", "hand"))
-def test_a_preference_is_told_to_crash_the_webhook_only_where_it_did(name, cases):
+def test_a_preference_is_told_to_crash_the_webhook_only_where_it_did(name, cases, pytestconfig):
     told, wrong = 0, []
     for case in cases(name):
         for result in krm_fn.process(resource_list(case, mode="validate"))["results"]:
@@ -102,7 +102,7 @@ def test_a_preference_is_told_to_crash_the_webhook_only_where_it_did(name, cases
                 vm = f"{result['resourceRef'].get('namespace', 'default')}/{result['resourceRef']['name']}"
                 wrong += [] if vm in crashed(case) else [(case["id"], vm)]
     assert wrong == []
-    assert told
+    assert told or pytestconfig.getoption("quick")  # a sample may have none
 
 
 @pytest.mark.parametrize("name", WITH_INSTANCES)
