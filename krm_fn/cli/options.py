@@ -257,8 +257,11 @@ def note_hidden(units: Iterable[UnitResult | UnitObjects]) -> None:
 
 
 def laying(flags: Mapping[str, Any]) -> Callable[[Config], Config]:
-    """What lays the flags over a config. What is wrong with them is said before anything is read. Raises: ConfigError."""
-    with_flags(Config(), flags)
+    """What lays the flags over a config. What is wrong with them is said before anything is read. Raises: ConfigError.
+
+    A file that a flag names is left for later: it may be a pipe, which can be read once.
+    """
+    config.with_texts(Config(), _texts(flags), place=_place)
     return partial(with_flags, flags=flags)
 
 

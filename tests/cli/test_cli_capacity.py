@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 
 import jsonschema
 import pytest
@@ -317,3 +320,16 @@ def test_a_label_of_nodes_that_may_be_secret_is_not_shown(tmp_path, capfd) -> No
         (tmp_path / "vm.yaml").write_text(yaml.safe_dump(machine))
         for form in ("json", "table", "markdown", "csv"):
             assert "Canary7Bird" not in told(capfd, str(tmp_path / "vm.yaml"), "-o", form, "--by", "node-needs")
+
+
+def test_settings_may_come_from_a_pipe_which_can_be_read_once(tmp_path) -> None:
+    machine = vm("web")
+    machine["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "1Gi"}
+    (tmp_path / "vm.yaml").write_text(yaml.safe_dump(machine))
+    read, write = os.pipe()
+    os.write(write, b"{developerConfiguration: {cpuAllocationRatio: 2}}")
+    os.close(write)
+    words = [sys.executable, "-m", "krm_fn", "capacity", str(tmp_path / "vm.yaml"), "-o", "json", "--configuration"]
+    ran = subprocess.run([*words, f"/dev/fd/{read}"], capture_output=True, check=True, pass_fds=[read])
+    os.close(read)
+    assert json.loads(ran.stdout)["vms"][0]["pod"]["containers"][0]["requests"]["cpu"] == "500m"
