@@ -1,8 +1,8 @@
 """Why an instance does not start although the VM, the pool or the replica set that it is made of is let in.
 
 Its own admission checks what that of the other objects does not look at, and so do the API server that gets its pod,
-virt-handler and qemu. To make an instance costs as much as to check a VM, so
-`is_sure_to_start` says of most VMs without it that nothing is refused.
+virt-handler and qemu. To make an instance costs as much as to check a VM, so `is_sure_to_start` says of most VMs without one
+that nothing is refused.
 """
 
 from __future__ import annotations
