@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get, is_set
 from krm_fn.base.placeholders import placeholders
+from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import DOMAIN
 
 TYPE_CHECKING = False
@@ -37,6 +38,8 @@ MISPLACED = "unknown-field"
 OUTDATED: dict[str, tuple[Path, ...]] = {"volumeName": (("name",),), "registryDisk": ((),)}
 # It judges what the rest of the object comes to.
 STOPPED = "never-starts"
+# The size that an instance lacks, and the parts of the domain that can state it.
+GUEST, STATED_IN = ("memory", "guest"), ("memory", "resources")
 PLACEHOLDER = "unfilled-placeholder"
 # Parts of a VM that others refer to. If a placeholder stands for one of them, nobody knows what it has.
 STRUCTURES = frozenset(("spec", "template", "domain", "devices", "disks", "interfaces", "networks", "volumes", "filesystems"))
@@ -133,15 +136,25 @@ def _repeats(finding: Finding, place: tuple[Key, Path], nameless: set[tuple[Key,
 
 
 def _is_stopped_by(finding: Finding, errors: Iterable[Finding]) -> bool:
-    """True for a fault of the instance beside an error of the object, around or below one, or at a misplaced key."""
+    """True for a fault of the instance beside an error of the object, around or below one, or at a misplaced key.
+
+    The guest's memory can also be stated by the resources, so that it is missing for an error in these.
+    """
     if finding.rule != STOPPED:
         return False
     around = finding.path[:-1]
+    others = [error for error in errors if error.rule != STOPPED and error.path]
+    if finding.path[-2:] == GUEST and finding.current is UNSET and any(error.path[: len(around)] in _stating(around) for error in others):
+        return True
     return any(
         error.path[:-1] == around or finding.path[: len(error.path)] == error.path or _has_misplaced(error, around)
-        for error in errors
-        if error.rule != STOPPED and error.path
+        for error in others
     )
+
+
+def _stating(memory: Path) -> list[Path]:
+    """The parts of a domain that can state the memory of the guest, by the path of one of them."""
+    return [(*memory[:-1], part) for part in STATED_IN]
 
 
 def _has_misplaced(error: Finding, path: Path) -> bool:

@@ -174,6 +174,17 @@ def test_a_disk_without_a_name_is_reported_once() -> None:
     assert disks(data, {"disk": {}}, {"disk": {}}) == [("missing-field", place), ("missing-field", second)]
 
 
+@pytest.mark.parametrize("resources", [{"requests": {"memory": "4GiB"}}, {"limits": {"memory": "4 gigs"}}, {"requests": []}, []])
+def test_a_memory_size_that_is_none_is_reported_once(resources: object) -> None:
+    found = reported(vm(spec={"domain": {"resources": resources, "devices": {}}}))
+    assert [rules(found, follows=False), rules(found, follows=True)] == [["wrong-type"], ["never-starts"]]
+
+
+def test_an_error_beside_the_resources_explains_no_missing_memory() -> None:
+    found = reported(vm(spec={"domain": {"cpu": {"cores": "two"}, "devices": {}}}))
+    assert rules(found, follows=False) == ["never-starts", "wrong-type"]
+
+
 def test_a_disk_or_a_volume_in_an_old_form_is_reported_once() -> None:
     old = {"name": "disk", "disk": {}, "volumeName": "data"}
     assert disks(old) == [("unknown-field", ("devices", "disks", 0, "volumeName"))]
