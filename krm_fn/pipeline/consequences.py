@@ -144,7 +144,8 @@ def _is_stopped_by(finding: Finding, errors: Iterable[Finding]) -> bool:
         return False
     around = finding.path[:-1]
     others = [error for error in errors if error.rule != STOPPED and error.path]
-    if finding.path[-2:] == GUEST and finding.current is UNSET and any(error.path[: len(around)] in _stating(around) for error in others):
+    is_size = finding.path[-2:] == GUEST and finding.current is UNSET
+    if is_size and any(error.path[: len(around)] in _stating(around) for error in others):
         return True
     return any(
         error.path[:-1] == around or finding.path[: len(error.path)] == error.path or _has_misplaced(error, around)

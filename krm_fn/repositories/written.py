@@ -15,7 +15,7 @@ from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.config.repository import NAME
-from krm_fn.kubevirt.api_versions import HOMES
+from krm_fn.kubevirt.api_versions import HOMES, NEIGHBOURS
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, from_here, joined
@@ -24,7 +24,7 @@ from krm_fn.sources import reading
 from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, read_found
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
-from krm_fn.sources.skipping import may_have
+from krm_fn.sources.skipping import may_hide
 from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
@@ -39,8 +39,15 @@ if TYPE_CHECKING:
 
 GROUP = "kubevirt.io"
 # What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.
+# Labels of nodes, comments and roles that name the group are none of these.
 OTHERS = ("NetworkAttachmentDefinition", "KubevirtMachine")
-KINDS = re.compile(rb"""kind["']?\s*:\s*["']?(?:%b)""" % "|".join((*OTHERS, *HOMES)).encode())
+NAMED = "|".join((*OTHERS, *HOMES, *(kind for kinds in NEIGHBOURS.values() for kind in kinds)))
+COUNTING = re.compile(
+    rb"""\bkubevirt\.io/v\d|\bstorageclass\.kubevirt\.io/|\bgroup["']?\s*:[^#\n]*\bkubevirt\.io|kind["']?\s*:\s*["']?(?:%b)"""
+    % NAMED.encode()
+)
+# It is about VMs where the group is among its rules.
+POLICY = re.compile(rb"""kind["']?\s*:\s*["']?ValidatingAdmissionPolicy""")
 # The files of a chart that helm prints, also of the charts in it.
 PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
@@ -104,7 +111,8 @@ def _mentions(file: str) -> bool:
         text = read_found(file)[0]
     except OSError:
         return False
-    return may_have(text, GROUP.encode()) or bool(KINDS.search(text))
+    group = GROUP.encode()
+    return bool(COUNTING.search(text) or (group in text and POLICY.search(text)) or may_hide(text, group))
 
 
 def _listed(folder: str) -> Iterator[str]:

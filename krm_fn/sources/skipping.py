@@ -26,8 +26,13 @@ CONTINUED = rb"(?:\\(?:\r\n?|\n|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*)*"
 
 
 def may_have(text: bytes, word: bytes) -> bool:
-    """True where a YAML or JSON text has a word, or may have it in another form: readers of manifests know all of these."""
-    if word in text or WIDE.search(text) or (b"!" in text and TAGGED.search(text)):
+    """True where a YAML or JSON text has a word, or may have it in another form."""
+    return word in text or may_hide(text, word)
+
+
+def may_hide(text: bytes, word: bytes) -> bool:
+    """True where a YAML or JSON text may have a word in a form that only readers of manifests know."""
+    if WIDE.search(text) or (b"!" in text and TAGGED.search(text)):
         return True
     return b"\\" in text and bool(ESCAPED.search(text) or _continued(word).search(text))
 

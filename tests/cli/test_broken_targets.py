@@ -124,6 +124,36 @@ def test_a_kustomization_without_an_object_of_kubevirt_is_only_a_note(here: Path
     assert run("render", ".", cwd=here)[0] == 0
 
 
+MENTIONS = {
+    "a label of nodes": "nodeSelector: {cpu-model.node.kubevirt.io/SandyBridge: 'true'}\n",
+    "a comment": "nodeSelector: {}\n# cpu-model.node.kubevirt.io/SandyBridge: 'true'\n",
+    "a role": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: vms}\n"
+    "rules: [{apiGroups: [kubevirt.io], resources: [virtualmachines], verbs: [get]}]\n",
+}
+
+
+@pytest.mark.parametrize("text", MENTIONS.values(), ids=MENTIONS)
+def test_a_text_that_only_mentions_kubevirt_has_no_object_of_it(here: Path, text: str) -> None:
+    tree(here, {"bad/kustomization.yaml": "helmCharts: [{name: c, valuesFile: lost.yaml}]\n", "bad/lost.yaml": text})
+    assert run("check", ".", cwd=here) == (0, "", "")
+
+
+COUNTING = {
+    "a claim's source": "apiVersion: cdi.kubevirt.io/v1beta1\nkind: DataSource\nmetadata: {name: a}\n",
+    "without a version": "apiVersion: cdi.kubevirt.io\nkind: DataVolume\nmetadata: {name: a}\n",
+    "a class for disks": "classes: [{annotations: {storageclass.kubevirt.io/is-default-virt-class: 'true'}}]\n",
+    "a patch of all kinds": "- target: {group: kubevirt.io}\n  path: a.yaml\n",
+    "a policy": "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: a}\n"
+    "spec: {matchConstraints: {resourceRules: [{apiGroups: [kubevirt.io]}]}}\n",
+}
+
+
+@pytest.mark.parametrize("text", COUNTING.values(), ids=COUNTING)
+def test_what_vms_use_or_what_judges_them_counts(here: Path, text: str) -> None:
+    tree(here, {"bad/kustomization.yaml": "helmCharts: [{name: c, valuesFile: lost.yaml}]\n", "bad/lost.yaml": text})
+    assert (NOT_BUILT, "bad/kustomization.yaml") in [each[1:3] for each in checked(here, ".")]
+
+
 def test_a_kind_is_found_however_it_is_written(here: Path) -> None:
     escaped = LOST.replace("kubevirt.io/v1", '"kubevirt\\u002eio/v1"').replace("VirtualMachine", '"Virtual\\u004dachine"')
     assert "kubevirt.io" not in escaped

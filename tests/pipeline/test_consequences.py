@@ -174,7 +174,10 @@ def test_a_disk_without_a_name_is_reported_once() -> None:
     assert disks(data, {"disk": {}}, {"disk": {}}) == [("missing-field", place), ("missing-field", second)]
 
 
-@pytest.mark.parametrize("resources", [{"requests": {"memory": "4GiB"}}, {"limits": {"memory": "4 gigs"}}, {"requests": []}, []])
+NO_SIZES = ({"requests": {"memory": "4GiB"}}, {"limits": {"memory": "4 gigs"}}, {"requests": []}, [])
+
+
+@pytest.mark.parametrize("resources", NO_SIZES)
 def test_a_memory_size_that_is_none_is_reported_once(resources: object) -> None:
     found = reported(vm(spec={"domain": {"resources": resources, "devices": {}}}))
     assert [rules(found, follows=False), rules(found, follows=True)] == [["wrong-type"], ["never-starts"]]
