@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from krm_fn.base.objects import kind_of
+from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import build_flags, options
@@ -16,6 +19,7 @@ from krm_fn.findings.results import described, place, report
 from krm_fn.repositories.bundles import UnitObjects, objects_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
+from krm_fn.repositories.sharing import OFFERED
 from krm_fn.repositories.workspace import Workspace, as_it_is
 from krm_fn.sources.reading import NothingFoundError
 
@@ -108,6 +112,12 @@ class TreeUnits(Value):
     def counts(self, key: Key) -> bool:
         """True for a unit with objects of KubeVirt, as far as that is known."""
         return key in self.objects and self.objects[key].counts
+
+    @cached_property
+    def offered(self) -> frozenset[str]:
+        """The objects that units use of others."""
+        items = (item for each in self.objects.values() for item in each.items if isinstance(item, dict))
+        return frozenset(canonical(item) for item in items if kind_of(item) in OFFERED)
 
     def settings(self, key: Key) -> Config | None:
         """The config of a unit, None if there is no such unit."""
@@ -208,12 +218,14 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     """
     both = list(pairs(base, head))
     unread = {(old, new): (*base.unread(old, head, new), *head.unread(new, base, old)) for old, new in both}
+    left = {pair for pair, found in unread.items() if found and not to and _is_left_alone(base, head, *pair)}
+    unread = {pair: () if pair in left else found for pair, found in unread.items()}
     sides = [each for old, new in both if not unread[old, new] for each in _sides(base, head, old, new, to, alone=alone)]
     about: dict[str, dict[Finding, None]] = {}
     for (old, new), found in unread.items():
         if found and (base.counts(old) or head.counts(new)):
             about.setdefault(new[0], {}).update(dict.fromkeys(finding for each in found for finding in each.findings))
-    if not about and not any(each.items for side in (base, head) for each in side.objects.values()):
+    if not (about or left) and not any(each.items for side in (base, head) for each in side.objects.values()):
         report([finding for found in unread.values() for each in found for finding in each.findings], sys.stderr)
         raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
     done = compared(sides, assumptions)
@@ -221,6 +233,13 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
         options.note_hidden(head.objects.values())
     findings = tuple(dict.fromkeys(chain.from_iterable(about.values())))
     return done.but(answer=_with_uncompared(done.answer, about), findings=findings)
+
+
+def _is_left_alone(base: TreeUnits, head: TreeUnits, old: Key, new: Key) -> bool:
+    """True for a unit that is whole on neither side, and that the change does nothing to, nor to what it may use of others."""
+    if not (old in base.objects and new in head.objects and base.objects[old].is_made_as(head.objects[new])):
+        return False
+    return base.settings(old) == head.settings(new) and base.offered == head.offered
 
 
 def _with_uncompared(answer: Object, about: Mapping[str, Iterable[Finding]]) -> Object:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.repositories import judging, written
+from krm_fn.repositories.contents import digest_of
 from krm_fn.repositories.leaving import leaving
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import WRONG, reported
@@ -27,7 +28,8 @@ class UnitObjects(Value):
     """The objects of one unit as they leave for the cluster, and what it lacks and other units of its cluster offer.
 
     `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why. `counts`: objects of
-    KubeVirt are in it, or may be. `hidden` are notes about machines inside other objects.
+    KubeVirt are in it, or may be. `hidden` are notes about machines inside other objects. `made_of` are the files of a unit
+    that is not whole, each with the digest of its text, None for one that can't be read.
     """
 
     items: Sequence[Any] = ()
@@ -37,6 +39,11 @@ class UnitObjects(Value):
     hidden: tuple[str, ...] = ()
     is_whole: bool = True
     counts: bool = False
+    made_of: tuple[tuple[str, str | None], ...] = ()
+
+    def is_made_as(self, other: UnitObjects) -> bool:
+        """True where both are not whole for the same reasons, because they are made of the same files."""
+        return bool(self.made_of) and self.made_of == other.made_of and all(found for _, found in self.made_of)
 
 
 def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObjects:
@@ -48,7 +55,8 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
     if parsed.problem:
         about = judging.judge_problem(unit, parsed.problem.but(counts=True, instead="uncompared")).findings
         notes = judging.judge_problem(unit, parsed.problem).notes
-        return UnitObjects(findings=about, notes=notes, is_whole=False, counts=parsed.problem.counts)
+        counts = parsed.problem.counts
+        return UnitObjects(findings=about, notes=notes, is_whole=False, counts=counts, made_of=_made_of(unit))
     found = leaving(parsed, taken, unit.settings)
     is_whole = all(each.sort != WRONG for each in parsed.lost) and not found.fails
     unread = reported(parsed.lost, config.severity, judging.release_of(config))
@@ -62,4 +70,9 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         hidden=parsed.hidden,
         is_whole=is_whole,
         counts=not is_whole or written.has_kubevirt(parsed.found),
+        made_of=() if is_whole else _made_of(unit),
     )
+
+
+def _made_of(unit: Unit) -> tuple[tuple[str, str | None], ...]:
+    return tuple((file, digest_of(file)) for file in unit.inputs)

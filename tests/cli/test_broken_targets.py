@@ -255,6 +255,58 @@ def test_a_vm_that_can_no_longer_be_built_is_not_compared_and_never_removed(here
     assert (err.count("\n"), "; its VMs are not compared" in err) == (1, True), err
 
 
+UNFETCHED = {
+    "bad/kustomization.yaml": f"resources: [lost.yaml, '{REMOTE}']\n",
+    "bad/lost.yaml": LOST.replace("u1.small", "own"),
+}
+OWN_SIZE = """\
+apiVersion: instancetype.kubevirt.io/v1beta1
+kind: VirtualMachineClusterInstancetype
+metadata: {name: own}
+spec: {cpu: {guest: 1}, memory: {guest: 1Gi}}
+"""
+
+
+def uncompared(here: Path, change: dict[str, str], *words: str) -> tuple[int, list[str]]:
+    """The exit code of a diff, and the targets that are not compared."""
+    committed(here)
+    tree(here, change)
+    code, out, err = run("diff", "--base", "HEAD", "-o", "json", *words, cwd=here)
+    found = [each["target"] for each in json.loads(out).get("uncompared", ())]
+    assert bool(err) == bool(found), err
+    return code, found
+
+
+def test_a_target_that_is_built_on_neither_side_and_left_alone_is_no_error(here: Path) -> None:
+    tree(here, UNFETCHED)
+    assert uncompared(here, {"good/vm.yaml": VM.replace("Always", "Halted")}) == (0, [])
+
+
+def test_a_change_without_a_target_that_is_built_is_no_error(here: Path) -> None:
+    tree(here, {**UNFETCHED, "good/kustomization.yaml": "resources: []\n"})
+    assert uncompared(here, {"README.md": "a\n"}) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"bad/kustomization.yaml": f"resources: [lost.yaml, '{REMOTE}?ref=2']\n"},
+        {"bad/lost.yaml": LOST},
+        {"good/vm.yaml": OWN_SIZE.replace("1Gi", "2Gi")},
+        {".kubevirt-render.yaml": CONFIG + "spec: {kubevirtVersion: '1.8'}\n"},
+    ],
+    ids=["the kustomization", "a file of it", "an instancetype of another target", "the config"],
+)
+def test_a_target_that_the_change_may_reach_is_not_compared(here: Path, change: dict[str, str]) -> None:
+    tree(here, {**UNFETCHED, "good/vm.yaml": OWN_SIZE})
+    assert uncompared(here, change) == (1, ["bad"])
+
+
+def test_an_upgrade_may_reach_what_is_built_on_neither_side(here: Path) -> None:
+    tree(here, {**UNFETCHED, "good/vm.yaml": OWN_SIZE})
+    assert uncompared(here, {}, "--to-kubevirt-version", "1.9") == (1, ["bad"])
+
+
 def test_each_output_of_a_diff_says_what_is_not_compared(here: Path) -> None:
     tree(here, {"bad/kustomization.yaml": FAR, "bad/lost.yaml": "{}\n"})
     committed(here)
