@@ -122,6 +122,19 @@ SHAPES: dict[str, dict[str, str]] = {
             "spec: {runStrategy: Halted}\n"
         ),
     },
+    "patch that nothing uses": {
+        **under("app", ONE),
+        "parts/patches/p.yaml": (
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: any}\nspec: {runStrategy: Halted}\n"
+        ),
+    },
+    "patch beside a VM file": {
+        "vm.yaml": VM,
+        "p.yaml": (
+            "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: vms}\n"
+            "spec: {template: {metadata: {labels: {a: b}}}}\n"
+        ),
+    },
     "patch that deletes": {
         K: "resources: [vm.yaml, db.yaml]\npatches: [{path: p.yaml}]\n",
         "vm.yaml": VM,

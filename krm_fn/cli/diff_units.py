@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
+from krm_fn.base.wording import listed
 from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import build_flags, options
 from krm_fn.cli.units import Request, units_of
@@ -187,6 +188,7 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
         hidden=tuple(note for each in found for note in each.hidden),
         is_whole=all(each.is_whole for each in found),
         counts=any(each.counts for each in found),
+        made_of=tuple(file for each in found for file in each.made_of),
     )
     if flags["verbose"]:
         for text in whole.notes:
@@ -228,6 +230,8 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     if not (about or left) and not any(each.items for side in (base, head) for each in side.objects.values()):
         report([finding for found in unread.values() for each in found for finding in each.findings], sys.stderr)
         raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
+    if alike := sorted({new[0] for old, new in left if base.counts(old) or head.counts(new)}):
+        options.note(f"the change leaves {listed(alike, 'and')} alone, which can't be built or read on either side")
     done = compared(sides, assumptions)
     if not done.answer["summary"]["total"]:
         options.note_hidden(head.objects.values())

@@ -57,7 +57,7 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         notes = judging.judge_problem(unit, parsed.problem).notes
         counts = parsed.problem.counts
         return UnitObjects(findings=about, notes=notes, is_whole=False, counts=counts, made_of=_made_of(unit))
-    found = leaving(parsed, taken, unit.settings)
+    found = leaving(parsed.but(found=parsed.deployed), taken, unit.settings)
     is_whole = all(each.sort != WRONG for each in parsed.lost) and not found.fails
     unread = reported(parsed.lost, config.severity, judging.release_of(config))
     if found.fails:

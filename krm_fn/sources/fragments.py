@@ -50,7 +50,8 @@ DIRECTIVES = ("$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiv
 DIRECTIVE = "$"  # instead of a rule, where a path leads to a directive
 # Rules about what every object of a kind has, such as memory. A run strategy is forgotten more often than left to another file.
 STOPPED = "never-starts"
-OF_STRUCTURE = frozenset(("invalid-name", "missing-field", "missing-template", STOPPED, DIRECTIVE))
+TEMPLATE = "missing-template"
+OF_STRUCTURE = frozenset(("invalid-name", "missing-field", TEMPLATE, STOPPED, DIRECTIVE))
 NAME = ("metadata", "name")
 ANY = "*"  # namespace
 OF_OBJECT = 2  # the length of the paths of what makes an object what it is: its name, `spec.template`
@@ -110,6 +111,30 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
             absent = get(obj, each.path, MISSING) is MISSING and not _is_of_entry(obj, each)
             if absent or is_directive(each.path):
                 lacks.setdefault((each.item, each.inside), {})[each.path] = each.rule if absent else DIRECTIVE
+    return _parts(lacks, found)
+
+
+def unfinished(found: Sources) -> Fragments:
+    """The machines among the parts of objects: those without what makes an object one, or with a directive right in it."""
+    lacks: dict[Key, dict[Path, str]] = {}
+    places = found.places
+    for entry in bundle.entries(found.items):
+        holder = holder_of(entry.obj)
+        if holder and found.is_found(places[entry.item][0]):
+            whole = (*holder.template, "spec")
+            steps = (whole[: number + 1] for number in range(len(whole)))
+            absent = next((path for path in steps if get(entry.obj, path, MISSING) is MISSING), None)
+            faults: dict[Path, str] = {(step,): DIRECTIVE for step in entry.obj if is_directive((step,))}
+            if absent:
+                faults[absent] = TEMPLATE
+            if faults:
+                lacks[entry.item, entry.path] = faults
+    return _parts(lacks, found)
+
+
+def _parts(lacks: Mapping[Key, Mapping[Path, str]], found: Sources) -> Fragments:
+    """The objects that lack something, or have directives, and that are parts; with the rules that say so."""
+    items, places = found.items, found.places
     lacks = {key: paths for key, paths in lacks.items() if not OF_STRUCTURE.isdisjoint(paths.values())}
     if not lacks:
         return Fragments()

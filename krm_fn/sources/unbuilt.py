@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import entries
@@ -11,7 +12,7 @@ from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts
-from krm_fn.sources.fragments import Fragments, fragments
+from krm_fn.sources.fragments import Fragments, fragments, unfinished
 from krm_fn.sources.salvage import UNCERTAIN
 
 if TYPE_CHECKING:
@@ -39,11 +40,30 @@ def certain(findings: Iterable[Finding], found: Sources) -> tuple[list[Finding],
 
 
 def deployed(found: Sources, files: Container[str]) -> Sources:
-    """What was read without the machines in these files, which nothing applies."""
+    """What was read without the machines in these files, which nothing applies, and without parts of machines."""
+    if found.separate and (parts := unfinished(found).lacks):
+        found = _without(found, {item for item, _ in parts})
     kept = [
         source.but(objects=tuple(_without_machines(source))) if source.file in files else source for source in found.sources
     ]
     return found.but(sources=tuple(kept)) if files else found
+
+
+def only_parts(found: Sources) -> frozenset[str]:
+    """The files of folders whose machines are only parts of machines."""
+    lacks = unfinished(found).lacks if found.separate else {}
+    places = found.places if lacks else []
+    whole = (entry.item for entry in entries(found.items) if holder_of(entry.obj) and (entry.item, entry.path) not in lacks)
+    return frozenset(places[item][0] for item, _ in lacks) - {places[item][0] for item in whole} if lacks else frozenset()
+
+
+def _without(found: Sources, items: Container[int]) -> Sources:
+    """What was read without some of the items."""
+    numbers = count()
+    kept = (
+        source.but(objects=tuple(each for each in source.objects if next(numbers) not in items)) for source in found.sources
+    )
+    return found.but(sources=tuple(kept))
 
 
 def undeployed(
