@@ -1,14 +1,15 @@
-"""A DataVolume has two sources, no source, or no size.
+"""A DataVolume has two sources, no source, no size, or not one access mode.
 
 What it finds: a DataVolume with both `source` and `sourceRef`, with a source of two kinds or of none, with both `pvc` and
-`storage` or neither, with nothing that fills it, or without a size although it starts empty (`blank`, `upload`); and
-`source` beside `sourceRef` in a DataVolume template. [refused-data-volume-template](refused-data-volume-template.md) reports
-what KubeVirt itself refuses in such templates.
+`storage` or neither, or with nothing that fills it. In DataVolume templates too: `source` beside `sourceRef`; no size, unless
+`storage` is for a clone (`sourceRef`, `source.pvc`, `source.snapshot`), or one below 1Mi; `pvc` without an access mode or with
+several; and an access mode that Kubernetes does not have. [refused-data-volume-template](refused-data-volume-template.md)
+reports what KubeVirt itself refuses in such templates.
 
 Why it matters: CDI refuses the DataVolume. A DataVolume from a VM's template is created only after the VM is accepted, and
 the VM waits for it forever.
 
-Fix: keep the one intended source, and one of `storage` and `pvc`.
+Fix: keep the one intended source, and one of `storage` and `pvc`. In `storage`, CDI finds access modes by the storage class.
 
 Example:
 
@@ -24,7 +25,9 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.wording import show
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
+from krm_fn.kubevirt.quantity import parse
 from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
@@ -43,6 +46,10 @@ CLAIMS = ("storage", "pvc")
 SIZE: Path = ("resources", "requests", "storage")
 # Sources without data have no size of their own.
 EMPTY = ("blank", "upload")
+# CDI takes the size of these. upstream: containerized-data-importer, pkg/apiserver/webhooks/datavolume-validate.go
+CLONED = ("pvc", "snapshot")
+LEAST = parse("1Mi")
+MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 
 @rule(severity="error")
@@ -56,8 +63,10 @@ def contradictory_data_volume(facts: BundleFacts) -> Iterator[Hit]:
         for entry in facts.bundle.of_kind(holder.kind, holder.group):
             for index, template in enumerate(as_list(get(entry.obj, place))):
                 spec = as_map(template).get("spec")
-                if isinstance(spec, dict) and spec.keys() >= BOTH:
-                    yield from _two(entry, spec, (*place, index, "spec"), FILLERS)
+                if isinstance(spec, dict):
+                    at = (*place, index, "spec")
+                    yield from _two(entry, spec, at, FILLERS) if spec.keys() >= BOTH else ()
+                    yield from _claim_hits(entry, spec, at)
 
 
 def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
@@ -82,10 +91,44 @@ def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
         yield from _two(entry, source, (*at, "source"), KINDS)
         if not _given(source, KINDS):
             yield Hit(message=f"the source has no kind; set one of {', '.join(KINDS)}", path=(*at, "source"), about=entry)
-        elif _given(source, EMPTY) and _given(spec, CLAIMS) and get(claim, SIZE) is None and not filled:
-            name = _given(spec, CLAIMS)[0]
-            message = f"the DataVolume has no size, which an empty one needs; set {name}.resources.requests.storage"
-            yield Hit(message=message, path=(*at, name), about=entry)
+    yield from _claim_hits(entry, spec, at)
+
+
+def _claim_hits(entry: Entry, spec: Object, at: Path) -> Iterator[Hit]:
+    """What CDI refuses in the claim of a DataVolume that states one, and that something fills."""
+    names, sources = _given(spec, CLAIMS), as_map(spec.get("source"))
+    if len(names) != 1 or not isinstance(spec[names[0]], dict):
+        return
+    name, claim = names[0], spec[names[0]]
+    yield from _size_hits(
+        entry, claim, (*at, name), is_clone=bool(spec.get("sourceRef") or _given(sources, CLONED)), of=sources
+    )
+    modes = claim.get("accessModes")
+    path = (*at, name, "accessModes")
+    if name == "pvc" and not modes:
+        yield Hit(message="pvc needs an access mode; set pvc.accessModes, or use storage", path=path, about=entry)
+    elif name == "pvc" and isinstance(modes, list) and len(modes) > 1:
+        yield Hit(
+            message=f"pvc can have one access mode, but has {len(modes)}; keep one, or use storage", path=path, about=entry
+        )
+    for index, mode in enumerate(as_list(modes)):
+        if isinstance(mode, str) and mode not in MODES:
+            message = f"access mode {show(mode)} is not known; expected one of {', '.join(MODES)}"
+            yield Hit(message=message, path=(*path, index), current=mode, about=entry)
+
+
+def _size_hits(entry: Entry, claim: Object, at: Path, *, is_clone: bool, of: Object) -> Iterator[Hit]:
+    """The size is missing, or too small. `of` is the source."""
+    name, size = str(at[-1]), get(claim, SIZE)
+    if size is None:
+        if name == "pvc" or not is_clone:
+            why = "an empty one needs" if _given(of, EMPTY) else "only a clone in storage can lack"
+            message = f"the DataVolume has no size, which {why}; set {name}.resources.requests.storage"
+            yield Hit(message=message, path=at, about=entry)
+        return
+    found = parse(size)
+    if found and LEAST and found.nanos < LEAST.nanos:
+        yield Hit(message=f"the size {show(size)} is less than 1Mi; increase it", path=(*at, *SIZE), current=size, about=entry)
 
 
 def _two(entry: Entry, around: Object, at: Path, keys: tuple[str, ...]) -> Iterator[Hit]:
