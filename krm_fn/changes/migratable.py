@@ -38,7 +38,10 @@ def outcome_of(record: Object, found: Transition) -> Outcome:
     """The outcome of a transition."""
     moves = found.head.restart == NOT_MIGRATABLE or found.needs_migration
     may_move = moves or bool(found.head.restart)  # the first reason for a restart hides others
-    return Outcome(record=record, assessment=found.assessment if may_move else None, moves=moves)
+    known = found.assessment if may_move else None
+    if known and found.head.running and found.head.running.moving:
+        known = known.but(reasons=tuple(each for each in known.reasons if each.storage))  # its disks are copied, too
+    return Outcome(record=record, assessment=known, moves=moves)
 
 
 def in_both_cases(pair: Pair, work: Callable[[Pair], Outcome]) -> Outcome:

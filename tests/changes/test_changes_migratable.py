@@ -48,6 +48,16 @@ def test_a_claim_keeps_the_access_modes_that_it_has() -> None:
     assert record["effect"] == ["restartRequired", "atNextStart"]
 
 
+def test_volumes_that_a_migration_copies_need_not_be_shared() -> None:
+    old, new = with_claim(), with_claim()
+    new["spec"]["updateVolumesStrategy"] = "Migration"
+    new["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "persistentVolumeClaim": {"claimName": "new-root"}}]
+    claims = [claim("ReadWriteOnce"), claim("ReadWriteMany", name="new")]
+    (record,) = diff([old, *claims], [new, *claims])
+    assert record["migration"]["because"] == ["VolumesChange"]
+    assert "migratable" not in record
+
+
 def test_more_memory_of_a_vm_with_a_device_of_the_host_needs_a_restart() -> None:
     permitted = {"pciHostDevices": [{"pciVendorSelector": "10DE:1EB8", "resourceName": "example.com/card"}]}
     cluster: Object = {
