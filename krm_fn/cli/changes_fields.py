@@ -57,6 +57,7 @@ WORDS = {
     "cloudInitNoCloud": "cloud-init",
     "cloudInitConfigDrive": "cloud-init",
     "persistentVolumeClaim": "claim",
+    "claimName": "name",
     "bootloader": "boot loader",
     "ioThreadsPolicy": "I/O threads policy",
 }

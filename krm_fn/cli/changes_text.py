@@ -6,6 +6,7 @@ import textwrap
 from functools import partial
 from typing import TYPE_CHECKING
 
+from krm_fn.base.paths import dotted
 from krm_fn.base.wording import listed
 from krm_fn.changes import renames
 from krm_fn.changes.owners import POOL
@@ -135,11 +136,17 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     for path in record.get("manifest", ()):
         if path.startswith(TEMPLATES) and "data" in record:
             continue  # said with the DataVolumes
-        yield f"  {pen.name(path.removeprefix('/').replace('/', '.'))} is edited, but {_unread(path)}"
+        yield f"  {pen.name(_place(path))} is edited, but {_unread(path)}"
     for name in record.get("creates", ()):
         yield f"  creates {pen.name(_of(name, record, generic))}"
     for kept in record.get("keeps", ()):
         yield from _kept(kept, pen)
+
+
+def _place(pointer: str) -> str:
+    """The place of a JSON pointer, as messages write it."""
+    steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+    return dotted(tuple(int(step) if step.isdecimal() else step for step in steps))
 
 
 def _unmoved(record: Object, pen: Pen, *, generic: bool) -> Iterator[str]:

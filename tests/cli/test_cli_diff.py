@@ -60,6 +60,26 @@ def test_text_has_a_block_for_each_vm_and_a_line_of_figures(sides: Path) -> None
     )
 
 
+def test_places_are_written_as_findings_write_them(tmp_path: Path) -> None:
+    text = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web, labels: {app.example.com/part-of: shop}}
+spec:
+  runStrategy: Always
+  template:
+    spec:
+      domain: {memory: {guest: 1Gi}, devices: {disks: [{name: root, disk: {}}]}}
+      volumes: [{name: root, persistentVolumeClaim: {claimName: root}}]
+"""
+    (tmp_path / "a.yaml").write_text(text)
+    (tmp_path / "b.yaml").write_text(text.replace("shop", "site"))
+    (tmp_path / "c.yaml").write_text(text.replace("claimName: root", "claimName: new"))
+    out = run("diff", "a.yaml", "b.yaml", cwd=tmp_path)[1]
+    assert '  metadata.labels["app.example.com/part-of"] is edited, but that changes no machine\n' in out
+    assert "  volume root: claim name root → new, after a restart" in run("diff", "a.yaml", "c.yaml", cwd=tmp_path)[1]
+
+
 def test_equal_sides_have_the_line_of_figures_alone(sides: Path) -> None:
     assert run("diff", "base", "base/vm.yaml", cwd=sides).stdout == "none of 1 VM changes\n"
 
