@@ -25,7 +25,7 @@ from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, read_
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_hide
-from krm_fn.sources.source import Sources
+from krm_fn.sources.source import ANY, Sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,6 +52,9 @@ POLICY = re.compile(rb"""kind["']?\s*:\s*["']?ValidatingAdmissionPolicy""")
 PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
 DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
+# The keys of a kustomization with patches, and the kind that a strategic merge patch names.
+PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
+OF_PATCH = re.compile(r"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
 HARMLESS = frozenset(
     (
@@ -149,6 +152,7 @@ def read(target: Target, lost: list[Lost]) -> Sources | None:
         sources=sources,
         skipped=tuple(each for part in parts for each in part.skipped),
         in_part=lacks or any(map(_adds_or_changes, kustomizations.values())),
+        patched=frozenset(kind for each in kustomizations.values() for kind in _patched(each)),
     )
 
 
@@ -182,6 +186,18 @@ def _resources(target: Target, known: dict[str, Kustomization]) -> Iterator[Plac
 def _adds_or_changes(kustomization: Kustomization) -> bool:
     """True if a kustomization does more than to put objects together."""
     return bool(kustomization.remote) or any(value and key not in HARMLESS for key, value in kustomization.obj.items())
+
+
+def _patched(kustomization: Kustomization) -> Iterator[str]:
+    """The kinds of what the patches of a kustomization change, with ANY for those that are not known."""
+    for patch in (each for key in PATCHES for each in as_list(kustomization.obj.get(key))):
+        own = as_map(patch)
+        kind = text(as_map(own.get("target")).get("kind"))
+        body = patch if isinstance(patch, str) else text(own.get("patch")) or text(own.get("path"))
+        file = joined(kustomization.folder, body) if "\n" not in body else ""
+        if file and os.path.isfile(file):  # noqa: PTH113
+            body = read_found(file)[0].decode(errors="replace")
+        yield from [kind] if kind.isalnum() else OF_PATCH.findall(body) or [ANY]
 
 
 def _with_namespace(source: Source, namespace: str) -> Source:

@@ -59,13 +59,17 @@ def _annotated(item: Any, folder: str) -> tuple[str, int]:
     return (here if not remote and os.path.isfile(here) else file), index  # noqa: PTH113
 
 
+ANY = "*"  # a kind
+
+
 class Sources(Value):
     """Everything that was read.
 
     `function_config` is that of a ResourceList that the user names, or None. `powerless` are files with a functionConfig that
     has no effect: a file in a folder must not configure how the folder is judged. `skipped` are skipped files of folders.
     `separate`: the files of different folders may be for different clusters. `kustomized` are folders with kustomizations;
-    `named` are the files that the user names. `in_part`: what applies the objects adds others to them, or changes them.
+    `named` are the files that the user names. `in_part`: what applies the objects adds others to them, or changes them;
+    `patched` are the kinds that it changes, with ANY for those that are not known.
     """
 
     sources: tuple[Source, ...]
@@ -76,6 +80,7 @@ class Sources(Value):
     kustomized: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
     in_part: bool = False
+    patched: frozenset[str] = frozenset()
 
     @property
     def items(self) -> list[Any]:

@@ -6,14 +6,15 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import entries
-from krm_fn.base.objects import ref_of
-from krm_fn.base.paths import get
+from krm_fn.base.objects import kind_of, ref_of
+from krm_fn.base.paths import as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts
-from krm_fn.sources.fragments import Fragments, fragments, unfinished
+from krm_fn.sources.fragments import OF_VALUES, Fragments, fragments, unfinished
 from krm_fn.sources.salvage import UNCERTAIN
+from krm_fn.sources.source import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -29,9 +30,12 @@ def certain(findings: Iterable[Finding], found: Sources) -> tuple[list[Finding],
     """The findings without those that may disappear when the files of the folders are applied, and the parts of objects.
 
     They say of a part of an object, such as a patch, what it lacks. Or they are about what is not there in files of which only
-    a part is known.
+    a part is known, or hang on several values of an object of which a patch may change some.
     """
-    findings = [each for each in findings if not (found.in_part and _is_of_absence(each, found))]
+    if found.in_part:
+        findings = [each for each in findings if not (_is_of_absence(each, found) or _is_of_patched(each, found))]
+    else:
+        findings = list(findings)
     if not found.separate:
         return findings, Fragments()
     parts = fragments(findings, found)
@@ -89,6 +93,13 @@ def undeployed(
 def _without_machines(source: Source) -> Iterator[int]:
     items = source.text.items
     return (number for number in source.objects if not any(holder_of(entry.obj) for entry in entries([items[number]])))
+
+
+def _is_of_patched(finding: Finding, found: Sources) -> bool:
+    """True for a finding that another value of its object may take away, where a patch may give one."""
+    if not found.patched or finding.item < 0 or finding.rule in OF_VALUES:
+        return False
+    return not found.patched.isdisjoint((ANY, kind_of(as_map(get(found.items[finding.item], finding.inside)))))
 
 
 def _is_of_absence(finding: Finding, found: Sources) -> bool:

@@ -124,6 +124,33 @@ def test_a_kustomization_without_an_object_of_kubevirt_is_only_a_note(here: Path
     assert run("render", ".", cwd=here)[0] == 0
 
 
+OF_VM = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: lost}\n"
+
+
+@pytest.mark.parametrize(
+    ("patches", "is_told"),
+    [
+        ("patches: [{path: p.yaml}]", False),
+        ("patchesStrategicMerge: [p.yaml]", False),
+        ("patches: [{target: {kind: VirtualMachine}, path: q.yaml}]", False),
+        ("patches: [{target: {name: lost}, path: q.yaml}]", False),
+        ("patches: [{target: {kind: Deployment}, path: q.yaml}]", True),
+    ],
+)
+def test_what_a_patch_may_take_away_is_not_told(here: Path, patches: str, is_told: bool) -> None:
+    tree(
+        here,
+        {
+            "bad/kustomization.yaml": f"resources: [lost.yaml, absent.yaml]\n{patches}\n",
+            "bad/lost.yaml": CONFLICT.replace("Always", "Always\n  bogus: 1"),
+            **({"bad/p.yaml": OF_VM} if "p.yaml" in patches else {}),
+            "bad/q.yaml": "- {op: remove, path: /spec/instancetype}\n",
+        },
+    )
+    rules = [each[1] for each in checked(here, ".")]
+    assert sorted(rules) == sorted([NOT_BUILT, "unknown-field", *["instancetype-conflict"] * is_told])
+
+
 MENTIONS = {
     "a label of nodes": "nodeSelector: {cpu-model.node.kubevirt.io/SandyBridge: 'true'}\n",
     "a comment": "nodeSelector: {}\n# cpu-model.node.kubevirt.io/SandyBridge: 'true'\n",

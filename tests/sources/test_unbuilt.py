@@ -66,7 +66,8 @@ def test_a_namespace_that_is_not_written_may_be_the_one_that_is_meant(tmp_path):
 
 
 def test_what_a_machine_without_a_namespace_makes_may_be_the_one_that_is_meant(tmp_path):
-    template = "  dataVolumeTemplates: [{metadata: {name: root}, spec: {source: {blank: {}}, storage: {}}}]\n  template:"
+    spec = "{source: {blank: {}}, storage: {resources: {requests: {storage: 1Gi}}}}"
+    template = f"  dataVolumeTemplates: [{{metadata: {{name: root}}, spec: {spec}}}]\n  template:"
     maker = DISK.replace("  template:", template).replace("persistentVolumeClaim: {claimName", "dataVolume: {name")
     write(tmp_path, {"web.yaml": maker, "copy.yaml": DISK.replace("name: web", "name: copy\n  namespace: shop")})
     assert reported(tmp_path) == []

@@ -11,7 +11,8 @@ not built, and `--verbose` counts them. It is a warning where a template beside 
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
-is each finding that these might take away: of a value or an object that is missing.
+is each finding that these might take away: of a value or an object that is missing, and of several values of an object of
+which a patch may change one.
 
 Fix: correct what the message names, and try `kustomize build` in the folder. Copy a remote base into the repository to have it
 checked, or use `--network`. If the kustomization is not meant to be built, exclude its folder. Only `--severity`, or a config
