@@ -93,7 +93,7 @@ class Paths:
         self._with_templates, self._names = templates, names
         self._follow = follow
         self._roots = tuple(map(os.path.realpath, (*paths, *within)))
-        self._seen: set[str] = set()
+        self._seen: set[tuple[int, int]] = set()  # device and number of each folder
 
     def files(self, path: str) -> Iterator[str]:
         """The file itself, or all YAML and JSON files of a folder in the order of their names, with forward slashes.
@@ -106,7 +106,7 @@ class Paths:
             yield named.as_posix()
             return
         try:
-            yield from self._below(named)
+            yield from self._below(named.as_posix(), os.stat(path))  # noqa: PTH116
         except OSError as error:
             raise InputError(error.strerror or UNREADABLE, file=named.as_posix()) from None
 
@@ -124,34 +124,35 @@ class Paths:
             self._pass_over(file, error)
             return None
 
-    def _below(self, folder: Path) -> Iterator[str]:
+    def _below(self, folder: str, found: os.stat_result) -> Iterator[str]:
         """Raises: OSError if the folder can't be listed."""
-        real = os.path.realpath(folder)
-        if real in self._seen:
+        identity = found.st_dev, found.st_ino
+        if identity in self._seen:
             return
-        self._seen.add(real)
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+        self._seen.add(identity)
+        with os.scandir(folder) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
         chart = not self._with_templates and any(entry.name == CHART for entry in entries)
+        above = "" if folder == os.curdir else folder if folder.endswith("/") else f"{folder}/"
         for entry in entries:
             if ((chart and entry.name == TEMPLATES) or _is_foreign(entry)) and os.path.isdir(entry.path):  # noqa: PTH112
-                self.folders.append((folder / entry.name).as_posix())
+                self.folders.append(above + entry.name)
             elif not entry.name.startswith("."):
-                yield from self._of(entry, folder / entry.name)
+                yield from self._of(entry, above + entry.name)
 
-    def _of(self, entry: os.DirEntry[str], at: Path) -> Iterator[str]:
+    def _of(self, entry: os.DirEntry[str], file: str) -> Iterator[str]:
         """The files of one entry of a folder."""
-        wanted, file = entry.name.endswith(SUFFIXES) or entry.name in self._names, at.as_posix()
+        wanted = entry.name.endswith(SUFFIXES) or entry.name in self._names
         try:
-            mode = entry.stat().st_mode
-            if not (wanted or stat.S_ISDIR(mode)):
+            found = entry.stat()
+            if not (wanted or stat.S_ISDIR(found.st_mode)):
                 return
             if entry.is_symlink() and not (self._follow or is_within(file, self._roots)):
                 self.skipped.append(SkippedFile(file=file))
-            elif stat.S_ISDIR(mode):
-                yield from self._below(at)
+            elif stat.S_ISDIR(found.st_mode):
+                yield from self._below(file, found)
             else:
-                check_regular(mode)
+                check_regular(found.st_mode)
                 yield file
         except OSError as error:
             if wanted or not entry.is_symlink():  # not for a link to a missing file whose name is not that of an object's file

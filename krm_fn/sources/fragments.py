@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -147,12 +148,18 @@ def _parts(lacks: Mapping[Key, Mapping[Path, str]], found: Sources) -> Fragments
 
     def is_part(key: Key) -> bool:
         obj, file = get(items[key[0]], key[1]), places[key[0]][0]
-        if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or PATH_OF_PARTS.search(in_repository(file)):
+        if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or _is_path_of_parts(file):
             return True
         of_object = {path for path, rule in lacks[key].items() if rule in OF_STRUCTURE and len(path) <= OF_OBJECT}
         return len(of_object) > 1 if NAME in of_object else bool(of_object) and is_in_whole(obj)
 
     return Fragments(items=items, lacks={key: tuple(lacks[key]) for key in sorted(lacks) if is_part(key)})
+
+
+def _is_path_of_parts(file: str) -> bool:
+    """True for a file whose path in its repository says so. To find the repository takes longer than to look at the path."""
+    whole = os.path.abspath(file)  # noqa: PTH100  links stay what they are
+    return bool(PATH_OF_PARTS.search(whole) and PATH_OF_PARTS.search(in_repository(file)))
 
 
 def is_directive(path: Path) -> bool:

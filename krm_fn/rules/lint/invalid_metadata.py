@@ -8,9 +8,10 @@ What it finds: in any object in the bundle
 - owner references without `apiVersion`, `kind`, `name` or `uid`, with an `apiVersion` that is neither VERSION nor
   GROUP/VERSION, to an Event, or with `controller: true` in more than one of them.
 
-Placeholders that a later step replaces are skipped.
+The annotations and finalizers of a template for instances are judged alike. Placeholders that a later step replaces are
+skipped.
 
-Why it matters: the API server refuses the object.
+Why it matters: the API server refuses the object, or each instance that KubeVirt makes of the template.
 
 Fix: use only the allowed characters in the name; put large data into a ConfigMap. Owner references are rarely correct in
 files, because they need the `uid` of a live object: leave them to the controller that writes them.
@@ -27,14 +28,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.objects import annotations_of, text
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.objects import text
+from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_qualified_name
+from krm_fn.kubevirt.holders import holder_of
 from krm_fn.rules.registry import Hit, rule
 
 TYPE_CHECKING = False
@@ -77,13 +79,15 @@ def invalid_metadata(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _faults(entry: Entry, is_sound: Callable[[object], bool]) -> Iterator[Fault]:
-    about = as_map(entry.obj.get("metadata"))
-    for path, message, current in (
-        *_of_annotations(annotations_of(entry.obj), is_sound),
-        *_of_finalizers(as_list(about.get("finalizers")), is_sound),
-        *_of_owners(as_list(about.get("ownerReferences"))),
-    ):
-        yield Fault(entry=entry, path=("metadata", *path), message=message, current=current)
+    holder = holder_of(entry.obj)
+    for place in ((), holder.template) if holder and holder.template else ((),):
+        about = as_map(get(entry.obj, (*place, "metadata")))
+        for path, message, current in (
+            *_of_annotations(as_map(about.get("annotations")), is_sound),
+            *_of_finalizers(as_list(about.get("finalizers")), is_sound),
+            *_of_owners([] if place else as_list(about.get("ownerReferences"))),  # KubeVirt writes those of an instance itself
+        ):
+            yield Fault(entry=entry, path=(*place, "metadata", *path), message=message, current=current)
 
 
 def _of_annotations(annotations: Object, is_sound: Callable[[object], bool]) -> Iterator[tuple[Path, str, Any]]:

@@ -4,8 +4,9 @@ What it finds: a VM, a pool or a replica set that passes all checks when it is a
 KubeVirt checks an instance more strictly, with the values of the instancetype, the preference, the presets and its own defaults
 in it: the instance has no memory, a disk bus, a watchdog, a video device or a CPU model that its architecture lacks, a disk
 that does not work on the bus which it gets by default, a Hyper-V feature without the one that it needs. The API server refuses
-its pod for a node selector or a toleration, or for the name of a Secret or a volume that gets too long in the pod. Before 1.9,
-virt-handler attaches no interface without a binding. A machine type that passes, and that qemu does not have, is a warning.
+its pod for a node selector, a toleration, a probe, an image, a resource or a service account, or for the name of a Secret or a
+volume that gets too long in the pod, or that KubeVirt uses there itself. Before 1.9, virt-handler attaches no interface without
+a binding. A machine type that passes, and that qemu does not have, is a warning.
 
 Why it matters: the object is applied without an error. The machine then never runs, and only an event of the VM says why.
 

@@ -7,14 +7,16 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import DUPLICATE
 from krm_fn.kubevirt.admission.checks import LABEL_FORM, Check, Group, count, examine
-from krm_fn.kubevirt.admission.formats import is_label, is_label_value, is_qualified_name, is_subdomain
+from krm_fn.kubevirt.admission.formats import is_label, is_label_value, is_port_name, is_qualified_name, is_subdomain
 from krm_fn.kubevirt.admission.items import INTERFACES, maps, name_of
+from krm_fn.kubevirt.quantity import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.admission.causes import Cause
     from krm_fn.kubevirt.admission.scope import Scope
 
@@ -29,6 +31,20 @@ CLOUD_INIT = tuple(
     for source in ("cloudInitNoCloud", "cloudInitConfigDrive")
     for key, suffix in (("secretRef", "-udata"), ("networkDataSecretRef", "-ndata"))
 )
+# The volumes that KubeVirt adds to each pod, and the volumes of a VM that have their own names in its pod.
+POD_VOLUMES = (
+    *("private", "public", "sockets", "virt-bin-share-dir", "libvirt-runtime", "ephemeral-disks"),
+    *("container-disks", "hotplug-disks"),
+)
+OF_OWN_NAME = (
+    *("persistentVolumeClaim", "dataVolume", "ephemeral", "hostDisk", "downwardMetrics"),
+    *("sysprep", "secret", "configMap", "downwardAPI"),
+)
+IMAGE_VOLUMES = "ImageVolume"
+# What a container may ask for, besides what has a domain in its name.
+STORAGE = "ephemeral-storage"
+RESOURCES = ("cpu", "memory", STORAGE)
+HUGE_PAGES = "hugepages-"
 LABEL_VALUE = "use at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
 
 
@@ -51,7 +67,77 @@ def _tolerates_nothing(_: object, toleration: Object, __: Scope) -> bool:
     return not toleration.get("key") and toleration.get("operator") != "Exists"
 
 
+def _is_no_port(value: object, _: object, __: Scope) -> bool:
+    return not (is_port_name(value) if isinstance(value, str) else isinstance(value, int) and 0 < value < 65536)
+
+
+def _images(at: Path) -> Group:
+    """The image of a container in the pod."""
+    return Group(
+        at=at,
+        checks=(
+            Check(
+                at=("image",),
+                refuses=lambda image, _, __: isinstance(image, str) and image != image.strip(),
+                message="Kubernetes refuses the pod: the image {value} begins or ends with white space; remove it",
+                upstream=PODS + "validateContainerCommon",
+            ),
+            Check(
+                at=("image",),
+                refuses=lambda image, _, __: image == "",
+                message="Kubernetes refuses the pod: the name of the image is empty; write it, with its tag",
+                upstream=PODS + "validateContainerCommon",
+            ),
+        ),
+    )
+
+
+def _probe(key: str) -> Iterator[Group]:
+    """A probe, which the pod gets with KubeVirt's defaults."""
+    for handler in ("httpGet", "tcpSocket"):
+        check = Check(
+            at=("port",),
+            refuses=_is_no_port,
+            message="Kubernetes refuses the pod: {value} is no port; use 1 to 65535, or the name of a port",
+            upstream=PODS + "ValidatePortNumOrName",
+        )
+        yield Group(at=(key, handler), checks=(check,))
+    command = Check(
+        at=(),
+        refuses=lambda _, probe, __: not probe.get("command"),
+        message="Kubernetes refuses the pod: the probe has no command to execute; set command",
+        upstream=PODS + "validateExecAction",
+    )
+    yield Group(at=(key, "exec"), checks=(command,))
+
+
 GROUPS = (
+    _images(("volumes", EACH, "containerDisk")),
+    _images(("domain", "firmware", "kernelBoot", "container")),
+    *_probe("readinessProbe"),
+    *_probe("livenessProbe"),
+    Group(
+        at=("livenessProbe",),
+        checks=(
+            Check(
+                at=("successThreshold",),
+                refuses=lambda times, _, __: isinstance(times, int) and times > 1,
+                message="Kubernetes refuses the pod: successThreshold of a liveness probe is {value}; it must be 1",
+                upstream=PODS + "validateLivenessProbe",
+            ),
+        ),
+    ),
+    Group(
+        at=("volumes", EACH, "serviceAccount"),
+        checks=(
+            Check(
+                at=("serviceAccountName",),
+                refuses=lambda value, _, __: value != "" and not is_subdomain(value),
+                message="Kubernetes refuses the pod: {value} is no name of a ServiceAccount; correct it",
+                upstream=PODS + "ValidatePodSpec",
+            ),
+        ),
+    ),
     Group(
         at=(*INTERFACES, EACH),
         checks=(
@@ -158,6 +244,50 @@ def cloud_init_volumes(scope: Scope) -> Iterator[Cause]:
                 yield scope.cause(("volumes", index, "name"), message)
 
 
+@examine("volumes", upstream=VOLUMES + "Volumes")
+def pod_volumes(scope: Scope) -> Iterator[Cause]:
+    """No volume of a VM has the name of one that KubeVirt adds to the pod."""
+    from_images = scope.gate(IMAGE_VOLUMES)
+    taken = [name for name in POD_VOLUMES if not (from_images and name == "container-disks")]
+    own = (*OF_OWN_NAME, "containerDisk") if from_images else OF_OWN_NAME
+    for index, volume in enumerate(scope.volumes):
+        name = name_of(volume)
+        if name in taken and any(volume.get(source) is not None for source in own):
+            message = f"Kubernetes refuses the pod: KubeVirt adds a volume {show(name)} of its own; use another name"
+            yield scope.cause(("volumes", index, "name"), message, reason=DUPLICATE)
+
+
+@examine("volumes", upstream="pkg/container-disk/container-disk.go:toContainerName")
+def container_names(scope: Scope) -> Iterator[Cause]:
+    """The containers of the pod for container disks and for shared file systems are named after the volumes."""
+    shared = {name_of(each) for each in maps(scope.devices.get("filesystems"))}
+    for index, volume in enumerate(scope.volumes):
+        added = []
+        if volume.get("containerDisk") is not None:
+            added.append(len("volume") if scope.gate(IMAGE_VOLUMES) else len("volume-init"))
+        if name_of(volume) in shared and volume.get("containerPath") is None:
+            added.append(len("virtiofs-"))
+        most = 63 - max(added, default=0)
+        if most < len(name_of(volume)) <= 63:
+            fact = f"Kubernetes refuses the pod: a container named after the volume {show(name_of(volume))}"
+            message = f"{fact} has more than 63 characters; use at most {most}"
+            yield scope.cause(("volumes", index, "name"), message)
+
+
+@examine("domain", "resources", upstream=PODS + "ValidateContainerResourceRequirements")
+def resource_names(scope: Scope) -> Iterator[Cause]:
+    """The container that runs the machine asks for what the VM asks for."""
+    for kind, amounts in (("requests", scope.requests), ("limits", scope.limits)):
+        for name in amounts:
+            if not (name in RESOURCES or name.startswith(HUGE_PAGES) or ("/" in name and is_qualified_name(name))):
+                message = f"Kubernetes refuses the pod: {show(name)} is no resource of a container; use {', '.join(RESOURCES)}"
+                yield scope.cause(("domain", "resources", kind, name), f"{message}, or the full name of a device")
+    asked, most = parse(scope.requests.get(STORAGE)), parse(scope.limits.get(STORAGE))
+    if asked and most and asked.nanos > most.nanos:
+        message = f"Kubernetes refuses the pod: the request of {STORAGE} is above its limit; lower it"
+        yield scope.cause(("domain", "resources", "requests", STORAGE), message)
+
+
 @examine("domain", "machine", "type", upstream="pkg/virt-config/virt-config.go:GetEmulatedMachines")
 def machine_type(scope: Scope) -> Iterator[Cause]:
     """Patterns of types take more than qemu knows. The versions hang on the release of qemu, so any of them passes."""
@@ -172,4 +302,12 @@ def machine_type(scope: Scope) -> Iterator[Cause]:
             yield scope.cause(("domain", "machine", "type"), message).but(sure=False)
 
 
-EXAMINATIONS = (node_selector, credential_volumes, cloud_init_volumes, machine_type)
+EXAMINATIONS = (
+    node_selector,
+    credential_volumes,
+    cloud_init_volumes,
+    pod_volumes,
+    container_names,
+    resource_names,
+    machine_type,
+)
