@@ -28,6 +28,8 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART, TEMPLATES = "Chart.yaml", "templates"
 # The folders into which package managers copy other projects; Go's is one only if it has the list of what was copied.
 OF_NODE, OF_GO, LIST_OF_GO = "node_modules", "vendor", "modules.txt"
+# How many folders below a path may lie in one another: for each file, all folders above it are looked at.
+DEEPEST = 64
 # What no path has, though a text may.
 NO_NAME = "\0"
 # What the root of a git tree has.
@@ -106,7 +108,7 @@ class Paths:
             yield named.as_posix()
             return
         try:
-            yield from self._below(named)
+            yield from self._below(named, os.path.realpath(named), 0)
         except OSError as error:
             raise InputError(error.strerror or UNREADABLE, file=named.as_posix()) from None
 
@@ -124,9 +126,10 @@ class Paths:
             self._pass_over(file, error)
             return None
 
-    def _below(self, folder: Path) -> Iterator[str]:
-        """Raises: OSError if the folder can't be listed."""
-        real = os.path.realpath(folder)
+    def _below(self, folder: Path, real: str, depth: int) -> Iterator[str]:
+        """The files of a folder, which is `real` after links are followed. Raises: OSError if the folder can't be listed."""
+        if depth > DEEPEST:
+            raise OSError(errno.ENAMETOOLONG, f"it is more than {DEEPEST} folders below the one that is read; move it up")
         if real in self._seen:
             return
         self._seen.add(real)
@@ -137,9 +140,10 @@ class Paths:
             if ((chart and entry.name == TEMPLATES) or _is_foreign(entry)) and os.path.isdir(entry.path):  # noqa: PTH112
                 self.folders.append((folder / entry.name).as_posix())
             elif not entry.name.startswith("."):
-                yield from self._of(entry, folder / entry.name)
+                inner = os.path.realpath(entry.path) if entry.is_symlink() else os.path.join(real, entry.name)  # noqa: PTH118
+                yield from self._of(entry, folder / entry.name, inner, depth + 1)
 
-    def _of(self, entry: os.DirEntry[str], at: Path) -> Iterator[str]:
+    def _of(self, entry: os.DirEntry[str], at: Path, real: str, depth: int) -> Iterator[str]:
         """The files of one entry of a folder."""
         wanted, file = entry.name.endswith(SUFFIXES) or entry.name in self._names, at.as_posix()
         try:
@@ -149,7 +153,7 @@ class Paths:
             if entry.is_symlink() and not (self._follow or is_within(file, self._roots)):
                 self.skipped.append(SkippedFile(file=file))
             elif stat.S_ISDIR(mode):
-                yield from self._below(at)
+                yield from self._below(at, real, depth)
             else:
                 check_regular(mode)
                 yield file
@@ -185,11 +189,20 @@ def is_in_repository(folder: str) -> bool:
     return _git_root(Path(folder).resolve()) is not None
 
 
-def in_repository(file: str) -> str:
-    """The path of a file from the root of its git tree on, wherever that tree is; the path as it is given if there is none."""
+def in_repository(file: str, roots: dict[str, str]) -> str:
+    """The path of a file from the root of its git tree on, wherever that tree is; the path as it is given if there is none.
+
+    `roots` has the roots of folders that are known, "" where there is none.
+    """
     whole = os.path.abspath(file)  # noqa: PTH100  links stay what they are
-    root = _git_root(Path(whole).parent)
-    return os.path.relpath(whole, root) if root else file
+    above: list[str] = []
+    folder = os.path.dirname(whole)  # noqa: PTH120
+    while folder not in roots:
+        above.append(folder)
+        roots[folder] = folder if os.path.exists(f"{folder}/{GIT}") else ""  # noqa: PTH110
+        folder = folder if roots[folder] else os.path.dirname(folder)  # noqa: PTH120
+    roots.update(dict.fromkeys(above, roots[folder]))
+    return os.path.relpath(whole, roots[folder]) if roots[folder] else file
 
 
 def leads_out(file: str) -> bool:
@@ -214,7 +227,7 @@ def refuse_links_out(paths: Iterable[str]) -> None:
 
 
 def _git_root(folder: Path) -> Path | None:
-    return next((above for above in (folder, *folder.parents) if (above / GIT).exists()), None)
+    return next((above for above in (folder, *folder.parents) if os.path.exists(f"{above}/{GIT}")), None)  # noqa: PTH110
 
 
 def check_regular(mode: int) -> None:

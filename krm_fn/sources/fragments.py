@@ -115,6 +115,7 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
         return Fragments()
     parts = {key for key, paths in lacks.items() if {*paths.values()} != {STOPPED}}
     complete = [entry.obj for entry in bundle.entries(items) if (entry.item, entry.path) not in parts]
+    roots: dict[str, str] = {}
     whole = {(*_identity(obj), namespace) for obj in complete for namespace in (namespace_of(obj), ANY)}
 
     def is_in_whole(obj: Object) -> bool:
@@ -122,7 +123,7 @@ def fragments(findings: Iterable[Finding], found: Sources) -> Fragments:
 
     def is_part(key: Key) -> bool:
         obj, file = get(items[key[0]], key[1]), places[key[0]][0]
-        if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or PATH_OF_PARTS.search(in_repository(file)):
+        if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or PATH_OF_PARTS.search(in_repository(file, roots)):
             return True
         of_object = {path for path, rule in lacks[key].items() if rule in OF_STRUCTURE and len(path) <= OF_OBJECT}
         return len(of_object) > 1 if NAME in of_object else bool(of_object) and is_in_whole(obj)
