@@ -30,6 +30,8 @@ CHART, TEMPLATES = "Chart.yaml", "templates"
 OF_NODE, OF_GO, LIST_OF_GO = "node_modules", "vendor", "modules.txt"
 # How many folders below a path may lie in one another: for each file, all folders above it are looked at.
 DEEPEST = 64
+# How many bytes a file in a folder may have. git keeps a file of nothing but zeros, whatever its size, in a few bytes.
+LARGEST = 64_000_000
 # What no path has, though a text may.
 NO_NAME = "\0"
 # What the root of a git tree has.
@@ -147,7 +149,8 @@ class Paths:
         """The files of one entry of a folder."""
         wanted, file = entry.name.endswith(SUFFIXES) or entry.name in self._names, at.as_posix()
         try:
-            mode = entry.stat().st_mode
+            found = entry.stat()
+            mode = found.st_mode
             if not (wanted or stat.S_ISDIR(mode)):
                 return
             if entry.is_symlink() and not (self._follow or is_within(file, self._roots)):
@@ -156,6 +159,7 @@ class Paths:
                 yield from self._below(at, real, depth)
             else:
                 check_regular(mode)
+                _check_size(found.st_size)
                 yield file
         except OSError as error:
             if wanted or not entry.is_symlink():  # not for a link to a missing file whose name is not that of an object's file
@@ -163,6 +167,12 @@ class Paths:
 
     def _pass_over(self, file: str, error: OSError) -> None:
         self.skipped.append(SkippedFile(file=file, why=error.strerror or UNREADABLE))
+
+
+def _check_size(size: int) -> None:
+    """Raises: OSError if a file has too many bytes."""
+    if size > LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST:,} bytes; to have it read, name it")
 
 
 def _is_foreign(folder: os.DirEntry[str]) -> bool:

@@ -100,11 +100,6 @@ def external(n: int, name: str) -> Files:
     return {**bundle(each(n, lambda i: vm(f"v{i}", refers(f"t{i}")))), **config(n, "external", entry)}
 
 
-def deep_folders(n: int) -> Files:
-    """A VM in each of many folders that lie as deep as may be."""
-    return {f"{'a/' * 63}d{i}/vm.yaml": vm("v") for i in range(n)}
-
-
 def in_a_row(n: int) -> Files:
     """Kustomizations that each include the next one."""
     row = {f"k{i}/kustomization.yaml": f"resources: [../k{i + 1}]\n" for i in range(n)}
@@ -136,7 +131,6 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "external-of-any-beginning": (lambda n: external(n, "*u#"), "folder"),
     "nodes": (lambda n: nodes(n, ", labels: {a: b#}", "nodeSelector: {a: b#}\n"), "nodes"),
     "nodes-alike": (lambda n: nodes(n, "", ""), "nodes"),
-    "deep-folders": (deep_folders, "folder"),
     "in-a-row": (in_a_row, "folder"),
     "expectations": (expectations, "test"),
 }
