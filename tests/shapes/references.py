@@ -196,6 +196,13 @@ def network_data(n: int) -> Documents:
     return [secret, vm("v", domain=f"devices:\n  interfaces:\n{interfaces}", instance=f"volumes:\n{volumes}")]
 
 
+def data_without_key(n: int) -> Documents:
+    """A Secret with many keys, of which the machines that read it need another one."""
+    volumes = "volumes:\n- name: d\n  cloudInitNoCloud: {secretRef: {name: s}}\n"
+    secret = thing("v1", "Secret", "s", "stringData:\n" + numbered("  userdata{}: a\n", 4 * n))
+    return [secret, *each(n, lambda i: vm(f"v{i}", instance=volumes))]
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
     "vms": (
         lambda n: each(n, lambda i: vm(f"v{i}", BUILTIN)),
@@ -225,4 +232,5 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "ports-of-one": (ports_of_one, "check"),
     "services-of-all": (services_of_all, "check"),
     "network-data": (network_data, "check"),
+    "data-without-key": (data_without_key, "check"),
 }
