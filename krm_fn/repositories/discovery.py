@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OF_CHART = re.compile(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")
 # How often a target may include what it includes already, and how many bytes of files it may read again; and how many
 # kustomizations may include one another in a row.
-MOST_AGAIN, MOST_BYTES_AGAIN, DEEPEST = 1_000, 16_000_000, 64
+MOST_AGAIN, MOST_BYTES_AGAIN, DEEPEST = 5_000, 16_000_000, 64
 
 
 def _none(_: str) -> bool:

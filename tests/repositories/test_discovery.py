@@ -90,17 +90,17 @@ def test_a_target_that_leads_into_a_circle_has_the_problem(here):
 
 
 def test_kustomizations_that_have_one_another_built_very_often_are_not_built(here):
-    tree(here, {f"{name}{level}/kustomization.yaml": included(level, name) for level in range(11) for name in "ab"})
-    tree(here, {f"{name}11/vm.yaml": VM for name in "ab"})
+    tree(here, {f"{name}{level}/kustomization.yaml": included(level, name) for level in range(13) for name in "ab"})
+    tree(here, {f"{name}13/vm.yaml": VM for name in "ab"})
     assert discover(["a2", "b2"]).targets[0].problem is None
     problem = discover(["."]).targets[0].problem
     assert (problem.file, problem.reason) == ("a0/kustomization.yaml", "repeated")
-    assert problem.detail == "kustomizations, more than 1,000 times"
+    assert problem.detail == "kustomizations, more than 5,000 times"
 
 
 def included(level: int, name: str) -> str:
-    if level == 10:
-        return f"resources: [../{name}11/vm.yaml]"
+    if level == 12:
+        return f"resources: [../{name}13/vm.yaml]"
     return f"namePrefix: {name}\nresources: [../a{level + 1}, ../b{level + 1}]"
 
 
