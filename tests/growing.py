@@ -57,6 +57,7 @@ WAYS = {
     "capacity": Way(("capacity",)),
     "folder": Way(("check",), path="."),
     "diff": Way(("diff", "base"), path="head"),
+    "test": Way(("test",), path="."),
     "explain": Way(("explain",), path="."),
     "report": Way(("report", "-o", "page.html"), path="."),
     "nodes": Way(("capacity", "--nodes", "nodes.yaml")),

@@ -59,10 +59,12 @@ def finished(
     folder: Path | None = None,
     given: bytes | None = None,
     quiet: bool = False,
+    memory: int = 0,
 ) -> Finished:
     """Run a program to its end, without a terminal. Its stdin is `given`, or empty.
 
-    Its stderr goes directly to ours, unless `quiet` keeps it.
+    Its stderr goes directly to ours, unless `quiet` keeps it. `memory` is how many bytes it may have, as far as the system can
+    tell, 0 for any number.
 
     Raises: subprocess.TimeoutExpired.
     """
@@ -80,10 +82,20 @@ def finished(
     ):
         try:
             deliver()
+            _limit(process.pid, memory)
             out, complaints = process.communicate(given, timeout=timeout)
         finally:
             _end(process)
     return Finished(process.returncode, out, complaints or b"")
+
+
+def _limit(process: int, memory: int) -> None:
+    """Let a process that starts have no more memory than this. Only Linux can."""
+    with suppress(ImportError, AttributeError, OSError):
+        import resource
+
+        if memory:
+            resource.prlimit(process, resource.RLIMIT_DATA, (memory, memory))
 
 
 @contextmanager

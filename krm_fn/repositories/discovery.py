@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_left
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from krm_fn.repositories.charts import charts
@@ -17,12 +18,15 @@ from krm_fn.repositories.types import Discovery, Problem, Target
 from krm_fn.sources.files import CHART, Paths, refuse_links_out, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.repositories.graph import Node
 
 # What belongs to a Helm chart: its own files, and the folders in which charts have YAML files.
 OF_CHART = re.compile(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")
+# How often a target may include what it includes already, and how many bytes of files it may read again; and how many
+# kustomizations may include one another in a row.
+MOST_AGAIN, MOST_BYTES_AGAIN, DEEPEST = 5_000, 16_000_000, 64
 
 
 def _none(_: str) -> bool:
@@ -125,7 +129,7 @@ def _target(root: Node, graph: Graph) -> Target:
     inputs = {file for node in nodes for file in (*node.files, *graph.below(node.folders))}
     found = [node.problem for node in nodes if node.problem]
     worst = next((each for each in found if each.reason != "remote"), None)  # a build may be allowed to fetch
-    problem = worst or _circle(cycle, graph) or next(iter(found), None)
+    problem = worst or _circle(cycle, graph) or _too_much(nodes) or next(iter(found), None)
     folders = tuple(node.folder for node in nodes)
     composes = any(node.composes for node in nodes)
     return Target(root.folder, root.folder, root.file, folders, tuple(sorted(inputs)), problem, composes=composes)
@@ -150,6 +154,47 @@ def _circle(cycle: tuple[str, ...], graph: Graph) -> Problem | None:
     folders = [*cycle[start:], *cycle[: start + 1]]
     node = graph.node(folders[0])
     return Problem(file=node.file if node else folders[0], reason="cycle", detail=" > ".join(folders))
+
+
+def _too_much(nodes: Sequence[Node]) -> Problem | None:
+    """What there is to say where kustomize would read the same files very often, or go very deep.
+
+    Ten kustomizations that each include the next one in two ways have it built a thousand times.
+    """
+    file, of_folder = nodes[0].file, {node.folder: node for node in nodes}
+    times, depths = dict.fromkeys(of_folder, 0), dict.fromkeys(of_folder, 1)
+    users = Counter(below for node in nodes for below in node.includes)
+    times[nodes[0].folder], waiting = 1, [nodes[0]]
+    while waiting:
+        node = waiting.pop()
+        for below in (below for below in node.includes if below in of_folder):
+            times[below] += times[node.folder]
+            depths[below] = max(depths[below], depths[node.folder] + 1)
+            users[below] -= 1
+            waiting += [of_folder[below]] if not users[below] else []
+    if max(depths.values()) > DEEPEST:
+        return Problem(file=file, reason="deep", detail=f"{DEEPEST}")
+    if sum(times.values()) - len(nodes) > MOST_AGAIN:
+        return Problem(file=file, reason="repeated", detail=f"kustomizations, more than {MOST_AGAIN:,} times")
+    if _again(nodes, times) > MOST_BYTES_AGAIN:
+        return Problem(file=file, reason="repeated", detail=f"files, more than {MOST_BYTES_AGAIN:,} bytes in all")
+    return None
+
+
+def _again(nodes: Sequence[Node], times: Mapping[str, int]) -> int:
+    """The bytes of files that are read once more."""
+    counts: Counter[str] = Counter()
+    for node in nodes:
+        for file in node.files:
+            counts[file] += times[node.folder]
+    return sum((count - 1) * _size(file) for file, count in counts.items() if count > 1)
+
+
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file)  # noqa: PTH202
+    except OSError:
+        return 0
 
 
 def _folder(file: str) -> str:

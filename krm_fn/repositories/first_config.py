@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base.bundle import Bundle
+from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.globs import Globs, steps_of
 from krm_fn.base.paths import as_list, as_map, copy, drop, get, put
@@ -229,7 +230,7 @@ def text(
     found = of_clusters.get("", UNSAID)
     stated = _stated(found, copied=bool(clusters))
     source = (
-        f"  # From {', '.join(found.files)}{', which is in the folders of no cluster' if clusters else ''}:\n"
+        f"  # From {', '.join(map(file_name, found.files))}{', which is in the folders of no cluster' if clusters else ''}:\n"
         if found.files
         else ""
     )
@@ -260,7 +261,7 @@ def _stated(found: ClusterSettings, *, copied: bool) -> Object:
 
 def _cluster(name: str, targets: list[str], found: ClusterSettings) -> str:
     stated = _stated(found, copied=False)
-    source = f"  # The settings are those of {', '.join(found.files)}:\n" if found.files else ""
+    source = f"  # The settings are those of {', '.join(map(file_name, found.files))}:\n" if found.files else ""
     return source + _yaml([{"name": name, "targets": targets, **stated}]) + ("" if found.release else UNKNOWN)
 
 

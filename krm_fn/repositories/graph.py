@@ -76,19 +76,20 @@ class Graph:
     def closure(self, folder: str) -> tuple[list[Node], tuple[str, ...]]:
         """A kustomization and all that it includes, in order; and the folders of a cycle among them, if there is one."""
         order: dict[str, Node] = {}
-        way: list[str] = []
+        way: dict[str, None] = {}
         waiting = [iter((folder,))]
         cycle: tuple[str, ...] = ()
         while waiting:
             below = next(waiting[-1], None)
             if below is None:
                 waiting.pop()
-                del way[-1:]
+                if way:
+                    way.popitem()
             elif below in way:
-                cycle = cycle or tuple(way[way.index(below) :])
+                cycle = cycle or tuple(way)[list(way).index(below) :]
             elif below not in order and (node := self.node(below)):
                 order[below] = node
-                way.append(below)
+                way[below] = None
                 waiting.append(iter(node.includes))
         return list(order.values()), cycle
 

@@ -8,16 +8,16 @@ that nobody serves and git without protocols come on top of what is refused befo
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
+from krm_fn.base.programs import Finished
 from krm_fn.repositories import helm_calls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from krm_fn.base.programs import Finished
 
 HELM = "--enable-helm"
 # What a build gets of our environment. The rest stays ours: a kustomization can put variables into what it makes.
@@ -38,6 +38,7 @@ QUIET = {
     "KUBECONFIG": os.devnull,
     # kustomize lives for a moment: it takes a seventh less time when it tidies up its memory less often
     "GOGC": "400",
+    "GOMEMLIMIT": "512MiB",  # from there on often
 }
 # What more a build gets that may fetch: what git and HTTP need to reach hosts and to log in.
 FETCHING = (
@@ -45,6 +46,9 @@ FETCHING = (
     *("HOME", "USER", "LOGNAME", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_ALLOW_PROTOCOL"),
     *(*PROXIES, "NO_PROXY", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
+# How many bytes a program may have and print: a few lines can have kustomize repeat a long value for each object.
+MEMORY, PRINTED = 2 * 1024**3, 64_000_000
+TOO_MUCH = f"it makes more than {PRINTED:,} bytes; build less at once"
 NO_GIT = "#!/bin/sh\necho 'git is not started: nothing is fetched' >&2\nexit 1\n"
 
 
@@ -64,7 +68,8 @@ def run(
     """What a program builds. What it writes goes into the folder `scratch`.
 
     Charts of kustomizations may be in `roots`. `given` is an environment in place of ours, all of which the program gets.
-    `helm` is the program that kustomize calls by that name. Its stderr goes directly to ours, unless `quiet` keeps it.
+    `helm` is the program that kustomize calls by that name. Its stderr goes directly to ours, unless `quiet` keeps it. A
+    program that prints too much has failed.
     Raises: subprocess.TimeoutExpired.
     """
     variables = dict(given) if given is not None else environment(network=network)
@@ -81,14 +86,20 @@ def run(
     if network or given is not None:
         own = {name: variables.get(name, value) if name == "HOME" else value for name, value in own.items()}
     blocked = {} if network else OFFLINE
-    return programs.finished(
+    ran = programs.finished(
         program,
         words,
         environment={**variables, **QUIET, **blocked, **own, **needed, **shadowed},
         timeout=timeout,
         folder=folder,
         quiet=quiet,
+        memory=MEMORY,
     )
+    if len(ran.out) <= PRINTED:
+        return ran
+    if not quiet:
+        sys.stderr.write(f"Error: {TOO_MUCH}\n")
+    return Finished(1, b"", f"Error: {TOO_MUCH}\n".encode())
 
 
 def environment(*, network: bool = False) -> dict[str, str]:

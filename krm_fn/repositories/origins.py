@@ -125,14 +125,18 @@ class Origins:
         """The folders of the kustomizations that include a file, themselves or by others."""
         found, wanted = set[str](), {file}
         while wanted:
-            users = {
-                each.kustomization.folder
-                for each in self._all
-                if any(reference.path in wanted for reference in each.kustomization.includes)
-            }
-            wanted = users - found
-            found |= users
+            wanted = {user for each in wanted for user in self._users.get(each, ())} - found
+            found |= wanted
         return found
+
+    @cached_property
+    def _users(self) -> dict[str, set[str]]:
+        """The folders of the kustomizations that include a file or a folder themselves."""
+        users: dict[str, set[str]] = {}
+        for each in self._all:
+            for reference in each.kustomization.includes:
+                users.setdefault(reference.path, set()).add(each.kustomization.folder)
+        return users
 
     def _ways(self, folder: str, file: str, above: tuple[Layer, ...], reaching: set[str]) -> Iterator[list[Layer]]:
         layer = self._layer(folder) if folder in reaching else None

@@ -28,6 +28,10 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART, TEMPLATES = "Chart.yaml", "templates"
 # The folders into which package managers copy other projects; Go's is one only if it has the list of what was copied.
 OF_NODE, OF_GO, LIST_OF_GO = "node_modules", "vendor", "modules.txt"
+# How many folders below a path may lie in one another: for each file, all folders above it are looked at.
+DEEPEST = 64
+# How many bytes a file in a folder may have. git keeps a file of nothing but zeros, whatever its size, in a few bytes.
+LARGEST = 64_000_000
 # What no path has, though a text may.
 NO_NAME = "\0"
 # What the root of a git tree has.
@@ -106,7 +110,7 @@ class Paths:
             yield named.as_posix()
             return
         try:
-            yield from self._below(named.as_posix(), os.stat(path))  # noqa: PTH116
+            yield from self._below(named.as_posix(), os.stat(path), 0)  # noqa: PTH116
         except OSError as error:
             raise InputError(error.strerror or UNREADABLE, file=named.as_posix()) from None
 
@@ -124,8 +128,10 @@ class Paths:
             self._pass_over(file, error)
             return None
 
-    def _below(self, folder: str, found: os.stat_result) -> Iterator[str]:
-        """Raises: OSError if the folder can't be listed."""
+    def _below(self, folder: str, found: os.stat_result, depth: int) -> Iterator[str]:
+        """The files of a folder. Raises: OSError if the folder can't be listed."""
+        if depth > DEEPEST:
+            raise OSError(errno.ENAMETOOLONG, f"it is more than {DEEPEST} folders below the one that is read; move it up")
         identity = found.st_dev, found.st_ino
         if identity in self._seen:
             return
@@ -138,9 +144,9 @@ class Paths:
             if ((chart and entry.name == TEMPLATES) or _is_foreign(entry)) and os.path.isdir(entry.path):  # noqa: PTH112
                 self.folders.append(above + entry.name)
             elif not entry.name.startswith("."):
-                yield from self._of(entry, above + entry.name)
+                yield from self._of(entry, above + entry.name, depth + 1)
 
-    def _of(self, entry: os.DirEntry[str], file: str) -> Iterator[str]:
+    def _of(self, entry: os.DirEntry[str], file: str, depth: int) -> Iterator[str]:
         """The files of one entry of a folder."""
         wanted = entry.name.endswith(SUFFIXES) or entry.name in self._names
         try:
@@ -150,9 +156,10 @@ class Paths:
             if entry.is_symlink() and not (self._follow or is_within(file, self._roots)):
                 self.skipped.append(SkippedFile(file=file))
             elif stat.S_ISDIR(found.st_mode):
-                yield from self._below(file, found)
+                yield from self._below(file, found, depth)
             else:
                 check_regular(found.st_mode)
+                _check_size(found.st_size)
                 yield file
         except OSError as error:
             if wanted or not entry.is_symlink():  # not for a link to a missing file whose name is not that of an object's file
@@ -160,6 +167,12 @@ class Paths:
 
     def _pass_over(self, file: str, error: OSError) -> None:
         self.skipped.append(SkippedFile(file=file, why=error.strerror or UNREADABLE))
+
+
+def _check_size(size: int) -> None:
+    """Raises: OSError if a file has too many bytes."""
+    if size > LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST:,} bytes; to have it read, name it")
 
 
 def _is_foreign(folder: os.DirEntry[str]) -> bool:
@@ -186,11 +199,20 @@ def is_in_repository(folder: str) -> bool:
     return _git_root(Path(folder).resolve()) is not None
 
 
-def in_repository(file: str) -> str:
-    """The path of a file from the root of its git tree on, wherever that tree is; the path as it is given if there is none."""
+def in_repository(file: str, roots: dict[str, str]) -> str:
+    """The path of a file from the root of its git tree on, wherever that tree is; the path as it is given if there is none.
+
+    `roots` has the roots of folders that are known, "" where there is none.
+    """
     whole = os.path.abspath(file)  # noqa: PTH100  links stay what they are
-    root = _git_root(Path(whole).parent)
-    return os.path.relpath(whole, root) if root else file
+    above: list[str] = []
+    folder = os.path.dirname(whole)  # noqa: PTH120
+    while folder not in roots:
+        above.append(folder)
+        roots[folder] = folder if os.path.exists(f"{folder}/{GIT}") else ""  # noqa: PTH110
+        folder = folder if roots[folder] else os.path.dirname(folder)  # noqa: PTH120
+    roots.update(dict.fromkeys(above, roots[folder]))
+    return os.path.relpath(whole, roots[folder]) if roots[folder] else file
 
 
 def leads_out(file: str) -> bool:
@@ -215,7 +237,7 @@ def refuse_links_out(paths: Iterable[str]) -> None:
 
 
 def _git_root(folder: Path) -> Path | None:
-    return next((above for above in (folder, *folder.parents) if (above / GIT).exists()), None)
+    return next((above for above in (folder, *folder.parents) if os.path.exists(f"{above}/{GIT}")), None)  # noqa: PTH110
 
 
 def check_regular(mode: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -141,6 +140,7 @@ def _parts(lacks: Mapping[Key, Mapping[Path, str]], found: Sources) -> Fragments
         return Fragments()
     parts = {key for key, paths in lacks.items() if {*paths.values()} != {STOPPED}}
     complete = [entry.obj for entry in bundle.entries(items) if (entry.item, entry.path) not in parts]
+    roots: dict[str, str] = {}
     whole = {(*_identity(obj), namespace) for obj in complete for namespace in (namespace_of(obj), ANY)}
 
     def is_in_whole(obj: Object) -> bool:
@@ -148,18 +148,12 @@ def _parts(lacks: Mapping[Key, Mapping[Path, str]], found: Sources) -> Fragments
 
     def is_part(key: Key) -> bool:
         obj, file = get(items[key[0]], key[1]), places[key[0]][0]
-        if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or _is_path_of_parts(file):
+        if DIRECTIVE in lacks[key].values() or found.is_left_out(file) or PATH_OF_PARTS.search(in_repository(file, roots)):
             return True
         of_object = {path for path, rule in lacks[key].items() if rule in OF_STRUCTURE and len(path) <= OF_OBJECT}
         return len(of_object) > 1 if NAME in of_object else bool(of_object) and is_in_whole(obj)
 
     return Fragments(items=items, lacks={key: tuple(lacks[key]) for key in sorted(lacks) if is_part(key)})
-
-
-def _is_path_of_parts(file: str) -> bool:
-    """True for a file whose path in its repository says so. To find the repository takes longer than to look at the path."""
-    whole = os.path.abspath(file)  # noqa: PTH100  links stay what they are
-    return bool(PATH_OF_PARTS.search(whole) and PATH_OF_PARTS.search(in_repository(file)))
 
 
 def is_directive(path: Path) -> bool:

@@ -267,11 +267,12 @@ def _texts(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator
                 raise InputError("stdin is empty; pipe the manifests into the command")
             yield Given(data=data)
             continue
-        real = os.path.realpath(file)
-        if real not in seen:
-            seen.add(real)
-            if text := named.read(path, file):
-                yield Given(data=text[0], file=file, stamp=text[1])
+        if path and os.path.realpath(path) in seen:
+            continue  # it may be a pipe, which is empty now
+        text = named.read(path, file)
+        if text and text[1].real not in seen:
+            seen.add(text[1].real)
+            yield Given(data=text[0], file=file, stamp=text[1])
 
 
 def _files(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator[tuple[str, str]]:

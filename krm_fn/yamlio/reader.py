@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-# The number of nodes that the aliases of one input may stand for. Larger inputs may have more, see `Source.count_nodes`.
+# The number of nodes that the aliases of one input may stand for. Larger inputs may have more, see `Source.count_nodes`. So
+# many characters of text count like one more node.
 ALIASED_NODES = 100_000
 BYTES_PER_ALIASED_NODE = 4
+TEXT_OF_NODE = 32
 
 BLOCK_STYLES = frozenset("|>")
 MERGE_TAG = PREFIX + "merge"  # as yq writes it
@@ -183,6 +185,8 @@ class Source:
             if id(value) in self.open:
                 raise self.fail("this alias is inside its own anchor", event)
             self.count_nodes(value, depth, event)
+        elif isinstance(value, str):
+            self.count(len(value) // TEXT_OF_NODE, event)
         if home != self.home:
             self.crossing.append((home, self.home, name, value))
         return value
@@ -199,15 +203,19 @@ class Source:
                 raise self.fail(TOO_DEEP, event)
             below: list[Any] = []
             for container in level:
-                self.aliased += len(container)
-                if self.aliased > self.limit:
-                    message = (
-                        f"the aliases expand to more than {self.limit:,} values; write the values out, or use fewer aliases"
-                    )
-                    raise self.fail(message, event)
                 inside = container.values() if isinstance(container, dict) else container
+                words = (word for each in {id(inside): inside, id(container): container}.values() for word in each)
+                letters = sum(len(word) for word in words if isinstance(word, str))
+                self.count(len(container) + letters // TEXT_OF_NODE, event)
                 below += [item for item in inside if isinstance(item, (dict, list))]
             level = below
+
+    def count(self, nodes: int, event: Any) -> None:
+        """Count nodes that an alias stands for. Raises: InputError if these are too many."""
+        self.aliased += nodes
+        if self.aliased > self.limit:
+            message = f"the aliases expand to more than {self.limit:,} values; write the values out, or use fewer aliases"
+            raise self.fail(message, event)
 
 
 def open_node(source: Source, *, first_entry: bool) -> Any:

@@ -171,6 +171,13 @@ def test_without_clusters_the_object_names_the_release(tmp_path):
     assert spec == {"kubevirtVersion": "1.8.1"}
 
 
+def test_the_name_of_a_file_adds_no_line(tmp_path):
+    (tmp_path / ".git").mkdir()
+    out = run("init", "-", cwd=tree(tmp_path, {"a\n  failOn: never\n  #/kubevirt.yaml": OBJECT}))[1]
+    assert yamlio.read_value(out)["spec"] == {"kubevirtVersion": "1.8.1"}
+    assert '  # From "a\\n  failOn: never\\n  #/kubevirt.yaml":\n' in out
+
+
 def test_of_different_objects_for_one_cluster_nothing_is_taken(repository):
     files = {"clusters/north/a.yaml": OBJECT, "clusters/north/b.yaml": OBJECT.replace("1.8.1", "1.7.0")}
     assert "kubevirtVersion" not in of_clusters(run("init", "-", cwd=tree(repository, files))[1])["north"]

@@ -69,6 +69,27 @@ def test_two_equal_findings_need_two_entries(tmp_path):
     assert run("test", ".", cwd=tmp_path)[0] == 0
 
 
+def test_an_exact_entry_takes_its_finding_before_a_general_one(tmp_path):
+    two = BAD + "---\n" + BAD.partition("---")[0].replace("name: web", "name: db")
+    entries = ("{rule: unresolved-instancetype}", "{rule: unresolved-instancetype, object: VirtualMachine shop/db}")
+    case(tmp_path, "bad", input=two, expected="rules: [unresolved-*]\nfindings:\n" + "".join(f"- {each}\n" for each in entries))
+    assert run("test", ".", cwd=tmp_path)[0] == 0
+
+
+def test_so_many_rules_as_nobody_needs_are_an_error(tmp_path):
+    case(tmp_path, "bad", input=INPUT, expected="findings: []\nrules:\n" + "- '*'\n" * 1_001)
+    assert differences(tmp_path) == [
+        "bad/expected.yaml:2:1: rules: found 1,001 rules; expected at most 1,000, or globs for many"
+    ]
+
+
+def test_long_golden_files_are_not_compared_line_by_line(tmp_path):
+    data = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n" + "".join(f"  k{i}: a\n" for i in range(15_000))
+    case(tmp_path, "bad", input=data, expected="description: a\n", rendered=data.replace("k7: a", "k7: b"))
+    fact = "rendered.yaml differs from what render prints from line 12 on; it is too long to show how"
+    assert differences(tmp_path) == [fact]
+
+
 def test_only_findings_of_the_named_rules_count(tmp_path):
     case(tmp_path, "bad", input=BAD, expected='rules: ["duplicate-*"]\nfindings: []\n')
     assert run("test", ".", cwd=tmp_path)[0] == 0

@@ -89,6 +89,39 @@ def test_a_target_that_leads_into_a_circle_has_the_problem(here):
     ]
 
 
+def test_kustomizations_that_have_one_another_built_very_often_are_not_built(here):
+    tree(here, {f"{name}{level}/kustomization.yaml": included(level, name) for level in range(13) for name in "ab"})
+    tree(here, {f"{name}13/vm.yaml": VM for name in "ab"})
+    assert discover(["a2", "b2"]).targets[0].problem is None
+    problem = discover(["."]).targets[0].problem
+    assert (problem.file, problem.reason) == ("a0/kustomization.yaml", "repeated")
+    assert problem.detail == "kustomizations, more than 5,000 times"
+
+
+def included(level: int, name: str) -> str:
+    if level == 12:
+        return f"resources: [../{name}13/vm.yaml]"
+    return f"namePrefix: {name}\nresources: [../a{level + 1}, ../b{level + 1}]"
+
+
+def test_a_large_file_that_is_read_very_often_is_not_built(here):
+    entries = "".join(f"- {{name: c{number}, files: [large.txt]}}\n" for number in range(40))
+    tree(here, {"kustomization.yaml": f"resources: [vm.yaml]\nconfigMapGenerator:\n{entries}", "vm.yaml": VM})
+    (here / "large.txt").write_text("a" * 400_000)
+    assert discover(["."]).targets[0].problem is None
+    (here / "large.txt").write_text("a" * 500_000)
+    problem = discover(["."]).targets[0].problem
+    assert (problem.reason, problem.detail) == ("repeated", "files, more than 16,000,000 bytes in all")
+
+
+def test_kustomizations_in_a_very_long_row_are_not_built(here):
+    tree(here, {f"{number}/kustomization.yaml": f"resources: [../{number + 1}]" for number in range(64)})
+    tree(here, {"64/kustomization.yaml": "resources: [vm.yaml]", "64/vm.yaml": VM})
+    assert discover(["1"]).targets[0].problem is None
+    problem = discover(["."]).targets[0].problem
+    assert (problem.file, problem.reason, problem.detail) == ("0/kustomization.yaml", "deep", "64")
+
+
 def test_a_remote_base_is_found_at_its_place(here):
     tree(
         here, {"a/kustomization.yaml": "resources:\n  - ../b", "b/kustomization.yaml": "resources:\n  - https://u:pw@x.org/a\n"}

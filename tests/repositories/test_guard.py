@@ -13,7 +13,7 @@ from trees import tree
 
 from krm_fn.base import programs
 from krm_fn.lsp.session import Session
-from krm_fn.repositories import helm_calls
+from krm_fn.repositories import guard, helm_calls
 
 VM = """\
 apiVersion: kubevirt.io/v1
@@ -366,3 +366,20 @@ def test_the_language_server_starts_no_program_of_the_tree(here, monkeypatch):
     found = session.begin()
     assert not started(here)
     assert "found --enable-helm" in f"{found} {session.workspace.error}"
+
+
+def shell(tmp_path, *words):
+    (scratch := tmp_path / "scratch").mkdir()
+    return guard.run("/bin/sh", ["-c", *words], scratch=scratch, roots=(), timeout=60)
+
+
+def test_a_program_that_prints_very_much_has_failed(tmp_path):
+    ran = shell(tmp_path, f"head -c {guard.PRINTED + 1} /dev/zero")
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.complaints == b"Error: it makes more than 64,000,000 bytes; build less at once\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of another process")
+def test_a_program_gets_no_more_memory_than_it_may_have(tmp_path):
+    ran = shell(tmp_path, f'exec "$0" -c "import time; time.sleep(1); bytearray({guard.MEMORY})"', sys.executable)
+    assert (ran.code, ran.complaints.splitlines()[-1:]) == (1, [b"MemoryError"])

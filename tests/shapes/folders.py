@@ -100,6 +100,18 @@ def external(n: int, name: str) -> Files:
     return {**bundle(each(n, lambda i: vm(f"v{i}", refers(f"t{i}")))), **config(n, "external", entry)}
 
 
+def in_a_row(n: int) -> Files:
+    """Kustomizations that each include the next one."""
+    row = {f"k{i}/kustomization.yaml": f"resources: [../k{i + 1}]\n" for i in range(n)}
+    return {**row, f"k{n}/kustomization.yaml": "resources: [vm.yaml]\n", f"k{n}/vm.yaml": vm("v")}
+
+
+def expectations(n: int) -> Files:
+    """A case that expects many findings, and has many others."""
+    vms = "---\n".join(each(n // 10 + 1, lambda i: vm(f"v{i}", "bogus: 1\n")))
+    return {"input.yaml": vms, "expected.yaml": "findings:\n" + "- {rule: unknown-field, severity: info}\n" * n}
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
     "globs": (lambda n: folders(n, "exclude", "'**/x#/**/*/**/a*b'"), "folder"),
     "globs-with-wildcards": (lambda n: folders(n, "exclude", "'**/x#*y'"), "folder"),
@@ -119,4 +131,6 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "external-of-any-beginning": (lambda n: external(n, "*u#"), "folder"),
     "nodes": (lambda n: nodes(n, ", labels: {a: b#}", "nodeSelector: {a: b#}\n"), "nodes"),
     "nodes-alike": (lambda n: nodes(n, "", ""), "nodes"),
+    "in-a-row": (in_a_row, "folder"),
+    "expectations": (expectations, "test"),
 }

@@ -163,6 +163,46 @@ def types_and_preferences(n: int) -> Documents:
     return [*types, *preferences]
 
 
+def service(name: str, selector: str, ports: str, about: str = "") -> str:
+    return thing("v1", "Service", name, f"spec:\n  selector: {selector}\n  ports:\n{ports}", about)
+
+
+def forwarding(name: str, ports: str) -> str:
+    """A VM that a Service selects, and that forwards only some ports."""
+    domain = f"devices:\n  interfaces:\n  - name: d\n    masquerade: {{}}\n    ports:\n{ports}"
+    return vm(name, domain=domain, instance="networks:\n- name: d\n  pod: {}\n", labels="labels:\n  a: b\n")
+
+
+def ports_of_one(n: int) -> Documents:
+    """A Service with many ports, and a VM that forwards many others."""
+    return [
+        service("s", "{a: b}", numbered("  - port: {}\n", n)),
+        forwarding("v", "".join(each(n, lambda i: f"    - port: {i + 30000}\n"))),
+    ]
+
+
+def services_of_all(n: int) -> Documents:
+    """Services that all VMs may be meant by, and VMs that forward one port each."""
+    asking = lambda i: service(f"s{i}", f"{{a: b, kubevirt.io: x{i}}}", "  - port: 1\n", f"namespace: n{i}\n")  # noqa: E731
+    return [*each(n, asking), *each(n, lambda i: forwarding(f"v{i}", f"    - port: {i + 1}\n"))]
+
+
+def network_data(n: int) -> Documents:
+    """Network data in one Secret, which all volumes of a VM read, and interfaces of the VM."""
+    texts = numbered("      e{0}: {{match: {{macaddress: '02:00:00:00:00:01'}}}}\n", n // 2)
+    secret = thing("v1", "Secret", "s", f"stringData:\n  networkdata: |\n    version: 2\n    ethernets:\n{texts}")
+    volumes = numbered("- name: d{}\n  cloudInitNoCloud: {{networkDataSecretRef: {{name: s}}}}\n", n)
+    interfaces = numbered("  - {{name: n{}, bridge: {{}}}}\n", n)
+    return [secret, vm("v", domain=f"devices:\n  interfaces:\n{interfaces}", instance=f"volumes:\n{volumes}")]
+
+
+def data_without_key(n: int) -> Documents:
+    """A Secret with many keys, of which the machines that read it need another one."""
+    volumes = "volumes:\n- name: d\n  cloudInitNoCloud: {secretRef: {name: s}}\n"
+    secret = thing("v1", "Secret", "s", "stringData:\n" + numbered("  userdata{}: a\n", 4 * n))
+    return [secret, *each(n, lambda i: vm(f"v{i}", instance=volumes))]
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
     "vms": (
         lambda n: each(n, lambda i: vm(f"v{i}", BUILTIN)),
@@ -189,4 +229,8 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "limit-ranges": (limit_ranges, "check capacity"),
     "types-and-preferences": (types_and_preferences, "matrix"),
     "namespaces": (namespaces, "function check"),
+    "ports-of-one": (ports_of_one, "check"),
+    "services-of-all": (services_of_all, "check"),
+    "network-data": (network_data, "check"),
+    "data-without-key": (data_without_key, "check"),
 }

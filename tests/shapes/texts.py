@@ -47,6 +47,11 @@ def aliases_of_one(n: int) -> Documents:
     return [vm("v", BUILTIN, about=about)]
 
 
+def aliases_of_a_text(n: int) -> Documents:
+    """A long name that many volumes have."""
+    return [vm("v", instance=f"volumes:\n- &v {{name: {'a' * 10 * n}, emptyDisk: {{capacity: 1Gi}}}}\n" + "- *v\n" * n)]
+
+
 def long_line(n: int) -> Documents:
     return [vm("v", BUILTIN, about=f'annotations:\n  a: "{"ab " * n}\\u0041"\n  b: {"c" * n}\n')]
 
@@ -114,6 +119,7 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "anchors": (anchors, "function check in-place migrate"),
     "anchored-vms": (anchored_vms, "function check in-place"),
     "aliases-of-one": (aliases_of_one, "function check in-place"),
+    "aliases-of-a-text": (aliases_of_a_text, "check"),
     "long-line": (long_line, "function check in-place"),
     "folded": (folded, "function check in-place"),
     "block-scalars": (block_scalars, "function check in-place"),

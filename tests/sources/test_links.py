@@ -205,6 +205,26 @@ def test_what_is_no_file_is_a_finding_and_is_not_waited_for(folder):
     assert rules(folder, "--follow-links")[1] == [*expected[:1], ("null.yml", "unreadable-file"), *expected[1:]]
 
 
+def test_a_very_large_file_is_a_finding_unless_it_is_named(folder):
+    with (folder / "large.yaml").open("wb") as file:
+        file.write(b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+        file.write(b"#" * 64_000_001)
+    assert rules(folder) == (1, [("large.yaml", "unreadable-file")])
+    why = "it has more than 64,000,000 bytes; to have it read, name it"
+    assert f"error: large.yaml: can't be read: {why}; correct or remove it (unreadable-file)" in check(".", cwd=folder)[1]
+    assert check("large.yaml", cwd=folder)[0] == 0
+
+
+def test_a_folder_that_lies_very_deep_is_a_finding(folder):
+    deep = folder / ("a/" * 64)
+    (deep / "b").mkdir(parents=True)
+    for place in (deep, deep / "b"):
+        (place / "web.yaml").write_text(CONFLICT)
+    code, found = rules(folder)
+    assert (code, found[0]) == (1, ("a/" * 64 + "b", "unreadable-file"))
+    assert {file for file, _ in found[1:]} == {"a/" * 64 + "web.yaml"}
+
+
 def test_what_one_may_not_read_is_a_finding(folder):
     (folder / "closed").mkdir(mode=0)
     (folder / "closed.yaml").touch(mode=0)

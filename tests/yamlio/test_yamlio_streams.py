@@ -161,3 +161,13 @@ def test_the_aliases_of_all_documents_count_together() -> None:
     text = "a: &a [1, 2]\nb: [*a, *a]\n"
     assert read_plain_stream(f"{VM}---\n{text}".encode(), "") is None
     assert read_stream(f"{VM}---\n{text}".encode()).items[1] == {"a": [1, 2], "b": [[1, 2], [1, 2]]}
+
+
+def test_a_long_text_that_aliases_repeat_very_often_is_refused() -> None:
+    """Each use of the text would take as long as the text itself."""
+    repeated = "- *a\n" * 4_000
+    for place in (f"- &a {{name: {'b' * 400}}}", f"- &a {{{'b' * 400}: name}}", f"- &a [{'b' * 400}]", f"- &a {'b' * 400}"):
+        assert len(read_stream(f"{place}\n{repeated}".encode()).items[0]) == 4_001
+        longer = place.replace("b" * 400, "b" * 1_000).encode()
+        with pytest.raises(InputError, match="the aliases expand to more than 100,000 values"):
+            read_stream(longer + b"\n" + repeated.encode())

@@ -31,6 +31,7 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # What is the input of a case whose expected.yaml names none, the first that is there.
 INPUTS = ("input.yaml", "input")
 FINDING_KEYS = ("rule", "severity", "object", "path", "message")
+MOST_GLOBS = 1_000  # more than there are rules
 FIELD_KEYS = ("object", "path", "cel", "value", "values")
 
 
@@ -182,6 +183,13 @@ def _texts(value: object, path: str) -> tuple[str, ...]:
     return tuple(_text(item, at) for item, at in _list(value, "texts", path))
 
 
+def _globs(value: object, path: str) -> tuple[str, ...]:
+    found = _texts(value, path)
+    if len(found) > MOST_GLOBS:
+        raise ConfigError(f"found {len(found):,} rules; expected at most {MOST_GLOBS:,}, or globs for many", path=path)
+    return found
+
+
 def _findings(value: object, path: str) -> tuple[dict[str, str], ...]:
     return tuple(_finding(item, at) for item, at in _list(value, "findings; [] if none is expected", path))
 
@@ -229,7 +237,7 @@ def _expression(given: dict[str, Any], path: str) -> Field:
 KEYS: dict[str, tuple[str, Callable[[object, str], Any]]] = {
     "description": ("", _text),
     "inputs": ("inputs", _texts),
-    "rules": ("rules", _texts),
+    "rules": ("rules", _globs),
     "findings": ("findings", _findings),
     "fields": ("fields", _fields),
 }

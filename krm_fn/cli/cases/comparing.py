@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 OF_FIELD = 5_000  # units of work for each field, beside what the run has
 MOST_LINES = 40  # of a golden file that differ
+MOST_PAIRS = 200_000_000  # of lines of both that are compared
 
 
 def shown(finding: Finding) -> dict[str, str]:
@@ -44,18 +46,26 @@ def shown(finding: Finding) -> dict[str, str]:
 
 def counting(case: Case, findings: Iterable[Finding]) -> list[dict[str, str]]:
     """The findings whose rules the case is about."""
-    return [shown(each) for each in findings if any(fnmatchcase(each.rule, glob) for glob in case.rules)]
+    wanted = cache(lambda rule: any(fnmatchcase(rule, glob) for glob in case.rules))
+    return [shown(each) for each in findings if wanted(each.rule)]
 
 
 def paired(expected: Sequence[dict[str, str]], found: Sequence[dict[str, str]]) -> dict[int, int]:
     """The number of the finding that each expectation is met by. Each finding meets one expectation, the most exact one."""
     pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    alike: dict[tuple[str, ...], dict[tuple[str, ...], list[int]]] = {}  # by keys and their values: the findings, last first
     for number in sorted(range(len(expected)), key=lambda number: -len(expected[number])):
-        taken = set(pairs.values())
-        for at, finding in enumerate(found):
-            if at not in taken and all(finding.get(key, "") == value for key, value in expected[number].items()):
+        keys = tuple(sorted(expected[number]))
+        if keys not in alike:
+            alike[keys] = {}
+            for at in reversed(range(len(found))):
+                alike[keys].setdefault(tuple(found[at].get(key, "") for key in keys), []).append(at)
+        fitting = alike[keys].get(tuple(expected[number][key] for key in keys), [])
+        while fitting and number not in pairs:
+            if (at := fitting.pop()) not in taken:
                 pairs[number] = at
-                break
+                taken.add(at)
     return pairs
 
 
@@ -65,8 +75,9 @@ def of_findings(expected: Sequence[dict[str, str]], found: Sequence[dict[str, st
     for number, each in enumerate(expected):
         if number not in pairs:
             yield f"missing finding: {_line(each)}"
+    met = set(pairs.values())
     for at, each in enumerate(found):
-        if at not in pairs.values():
+        if at not in met:
             yield f"unexpected finding: {_line(each)}"
 
 
@@ -153,6 +164,10 @@ def of_rendered(expected: bytes, rendered: bytes) -> Iterator[str]:
     if expected == rendered:
         return
     old, new = (text.decode(errors="replace").splitlines() for text in (expected, rendered))
+    if len(old) * len(new) > MOST_PAIRS:
+        line = next((at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]), min(len(old), len(new)))
+        yield f"rendered.yaml differs from what render prints from line {line + 1} on; it is too long to show how"
+        return
     differing = list(difflib.unified_diff(old, new, "rendered.yaml", "what render prints", lineterm="", n=2))
     yield from map(printable, differing[:MOST_LINES])
     if len(differing) > MOST_LINES:

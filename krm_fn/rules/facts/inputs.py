@@ -44,7 +44,8 @@ class Unbuilt(Value):
     as it is known.
 
     `reason` is "refused" (`detail` is what the program says that builds), "unreadable" (`detail` says why), "cycle" (`detail`
-    names the folders), "key" (`detail` is one in the letters of another), "flag" (`detail` is what helm would take for one),
+    names the folders), "deep" (`detail` is how many may include one another in a row), "repeated" (`detail` says what, and how
+    often), "key" (`detail` is one in the letters of another), "flag" (`detail` is what helm would take for one),
     "unclear" (`detail` is the place of it), "made" (`detail` makes plugins of others), "remote" (`detail` is what the file
     refers to), "outside" (the same, beyond the repository), "restricted" (the same, not below the kustomization), "absent"
     (`detail` names a file that is not there, and says why), "made-later" (the same, a kustomization), "template" (`detail` is

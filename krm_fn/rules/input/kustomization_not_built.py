@@ -47,6 +47,8 @@ MESSAGES = {
     "refused": "kustomize does not build this: {detail}",
     "unreadable": "this kustomization can't be read: {detail}",
     "cycle": "these kustomizations include one another, so none is built: {detail}; remove one of the references",
+    "deep": "not built: more than {detail} kustomizations include one another in a row; include fewer",
+    "repeated": "not built: it includes the same {detail}; include each once",
     "key": "not built: kustomize reads {detail} as another key; write that with its own small and capital letters",
     "flag": "not built: helm would read {detail} as a flag; names and values of charts must not begin with -",
     "unclear": "not built: {detail} is neither a path nor YAML that can be read; correct it",

@@ -54,10 +54,12 @@ RANDOM = ("R", "RANDOM")
 
 @rule(severity="info", on_demand=True)
 def clear_text_password(facts: BundleFacts) -> Iterator[Hit]:
+    fields: dict[str, str] = {}  # many machines may have the same data
     for machine in machines(facts.bundle):
         for path, data in inline_data(machine, "userData"):
-            field = next(_fields(data), "") if any(mark in data for mark in MARKS) else ""
-            if field:
+            if data not in fields:
+                fields[data] = next(_fields(data), "") if any(mark in data for mark in MARKS) else ""
+            if field := fields[data]:
                 message = f"the user data sets a password in clear text ({field}); move the data to a Secret, or write a hash"
                 yield Hit(message=message, path=path, about=machine.entry)
 

@@ -33,7 +33,6 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get
-from krm_fn.base.redaction import looks_secret
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, also, rule
@@ -83,8 +82,6 @@ CREDENTIALS = {
         "but each value is written to the guest as a public key; keep only public keys in it",
     ),
 }
-# The names of such data in the file systems of cloud-init, and as examples call them.
-FILES = frozenset(("network-config", "meta-data", "vendor-data", "cloud-init", "cloudinit", "metadata", "config", "value"))
 APPENDED: Path = ("spec", "nameGeneration", "appendIndexToSecretRefs")
 
 
@@ -117,7 +114,7 @@ def _of_cloud_init(facts: BundleFacts, machine: Machine, source: Object, place: 
 def _of_sysprep(facts: BundleFacts, machine: Machine, source: Object, place: Path) -> Iterator[Hit]:
     for field, kind in SYSPREP:
         each = _held(facts, machine, kind, get(source, (field, "name")))
-        if each and {key.lower() for key in each.keys}.isdisjoint(ANSWERS):
+        if each and each.lower.isdisjoint(ANSWERS):
             fact = f"{each} has no key {' or '.join(ANSWERS)}{_shown(each)}, so the VM does not start"
             yield _hit(machine, (*place, field, "name"), each, f"{fact}; name the key {ANSWERS[0]}", stops=True)
 
@@ -146,9 +143,7 @@ def _held(facts: BundleFacts, machine: Machine, kind: str, name: object) -> Held
 
 
 def _shown(held: Held) -> str:
-    """The keys that it has, as far as they are spelled like those of such data: others may be secrets themselves."""
-    keys = [key for key in sorted(held.keys) if looks_secret(key) or key in FILES]
-    return f" (it has {listed(keys, 'and')})" if keys else ""
+    return f" (it has {listed(held.shown, 'and')})" if held.shown else ""
 
 
 def _hit(machine: Machine, place: Path, held: Held, message: str, *, stops: bool = False) -> Hit:

@@ -30,24 +30,28 @@ Example:
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+from operator import xor
+
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.services import selection
+from krm_fn.rules.shared.services import first_of, selection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.shared.machines import Machine
-    from krm_fn.rules.shared.services import Selection, Service
+    from krm_fn.rules.shared.services import Service
 
-    Limited = tuple[Machine, list["Ports"]]
+    Limited = tuple[Machine, list["Ports"], str]  # the last is the ports in words
 
 INTERFACES: Path = ("domain", "devices", "interfaces")
 # The lists of an interface, each with the keys of the first and the last port of an entry.
@@ -69,43 +73,65 @@ class Ports(Value):
         number = f"{self.first}" if self.first == self.last else f"{self.first}-{self.last}"
         return (number if self.first else self.name) + ("" if self.protocol == TCP else f"/{self.protocol}")
 
-    def has(self, port: Ports) -> bool:
-        """True if the other port is in the range, or has the name."""
-        found = self.first <= port.first <= self.last if port.first else self.name == port.name
-        return found and self.protocol == port.protocol
-
 
 @rule(severity="warning", upstream="pkg/network/setup/netpod/masquerade/masquerade.go:Setup")
 def unforwarded_port(facts: BundleFacts) -> Iterator[Hit]:
-    limits = Limits(selection(facts.bundle))
-    for service in limits.found.services:
-        asked = list(_asked(service))
-        for machine, forwarded in limits.of(service) if asked else ():
-            lost = [port for port in asked if not any(each.has(port) for each in forwarded)]
-            asked = [port for port in asked if port not in lost]  # each is told once, for all VMs of the Service
-            yield from (_hit(service, port, machine, forwarded) for port in lost)
+    found = selection(facts.bundle)
+    limits = Limits(found.machines)
+    for service in found.services if limits.machines else ():
+        selected = found.selected(service) & limits.machines
+        for port in _asked(service) if selected else ():
+            lacking = selected & ~limits.forwarding(port)
+            if lacking:  # each port is told once, for all machines of the Service
+                yield _hit(service, port, limits.of(first_of(lacking)))
 
 
 class Limits:
-    """The machines that a Service selects and that forward only some ports: of those that forward the same, one.
+    """The machines that forward only some ports. A set of machines is a number with a bit for the place of each.
 
-    Many Services may select the same machines, so what is found for a selector is kept.
+    `machines` are all of them. Nothing is compared with each of them, and no port with each of their ports.
     """
 
-    def __init__(self, found: Selection) -> None:
-        self.found = found
-        self._kept: dict[object, list[Limited]] = {}
+    def __init__(self, found: Sequence[Machine | None]) -> None:
+        limits = ((place, machine, list(_forwarded(machine))) for place, machine in enumerate(found) if machine)
+        self._of = {place: (machine, ports, listed([*map(str, ports)], "and")) for place, machine, ports in limits if ports}
+        self.machines = sum(1 << place for place in self._of)
+        self._named: dict[tuple[str, str], int] = {}
+        edges: dict[str, dict[int, int]] = {}  # by protocol: where ranges begin or end, and for which machines
+        for place, (_, ports, _) in self._of.items():
+            for protocol, start, end in _joined(ports):
+                for edge in (start, end + 1):
+                    of_protocol = edges.setdefault(protocol, {})
+                    of_protocol[edge] = of_protocol.get(edge, 0) ^ 1 << place
+            for port in ports:
+                key = port.protocol, port.name
+                self._named[key] = self._named.get(key, 0) | 1 << place
+        self._from = {protocol: sorted(each) for protocol, each in edges.items()}
+        self._sets = {
+            protocol: list(accumulate((edges[protocol][edge] for edge in of), xor)) for protocol, of in self._from.items()
+        }
 
-    def of(self, service: Service) -> list[Limited]:
-        key = service if service in self.found.lost else service.key
-        if key not in self._kept:
-            distinct: dict[str, Limited] = {}
-            for machine in self.found.machines(service):
-                ports = list(_forwarded(machine))
-                if ports:
-                    distinct.setdefault(str([(str(port), port.name) for port in ports]), (machine, ports))
-            self._kept[key] = list(distinct.values())
-        return self._kept[key]
+    def of(self, place: int) -> Limited:
+        return self._of[place]
+
+    def forwarding(self, port: Ports) -> int:
+        """The machines that forward a port."""
+        if not port.first:
+            return self._named.get((port.protocol, port.name), 0)
+        at = bisect_right(self._from.get(port.protocol, ()), port.first)
+        return self._sets[port.protocol][at - 1] if at else 0
+
+
+def _joined(ports: Iterable[Ports]) -> list[tuple[str, int, int]]:
+    """The ranges of ports by protocol, those that meet as one."""
+    joined: list[tuple[str, int, int]] = []
+    for each in sorted((port.protocol, port.first, port.last) for port in ports if port.first <= port.last):
+        protocol, start, end = joined[-1] if joined else ("", 0, 0)
+        if each[0] == protocol and each[1] <= end + 1:
+            joined[-1] = protocol, start, max(end, each[2])
+        else:
+            joined.append(each)
+    return joined
 
 
 def _asked(service: Service) -> Iterator[Ports]:
@@ -144,8 +170,8 @@ def _protocol(port: object) -> str:
     return text(get(port, ("protocol",))).upper() or TCP
 
 
-def _hit(service: Service, port: Ports, machine: Machine, forwarded: list[Ports]) -> Hit:
-    shown = listed([str(each) for each in forwarded], "and")
+def _hit(service: Service, port: Ports, limit: Limited) -> Hit:
+    machine, forwarded, shown = limit
     if port.first:
         fact = f"port {port} reaches no guest: the masquerade interface of {machine} forwards only {shown}"
         fix = f"add {port} to its ports"

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
@@ -61,25 +61,27 @@ VIRTUAL = ("bond", "vlan", "bridge", "dummy")  # of OpenStack's links
 MARKS = ("mac_address", "macaddress")
 SEPARATORS = str.maketrans("", "", ":-.")
 DIGITS = 12
+ANY = "*"  # stands for all addresses
 
 
 @rule(severity="warning")
 def unmatched_mac_address(facts: BundleFacts) -> Iterator[Hit]:
+    addresses: dict[str, dict[str, str]] = {}  # those in a text, which many machines may read
     for machine in machines(facts.bundle):
-        for path, source in sources(machine):
-            yield from _hits(facts, machine, source, path)
-
-
-def _hits(facts: BundleFacts, machine: Machine, source: Object, place: Path) -> Iterator[Hit]:
-    key, data = _data(facts, machine, source)
-    if not any(mark in data for mark in MARKS) or len(data) > LONGEST:
-        return
-    known = _known(facts, machine)
-    lost = [mac for mac in _addresses(data) if _bare(mac) not in known] if known is not None else []
-    if lost:
-        shown = "" if key == IN_SECRET else f" {listed(lost)}"  # no value of a Secret is shown
-        fact = f"no interface has the MAC address{shown} by which the network data finds one"
-        yield Hit(message=f"{fact}; set it as macAddress of the interface", path=(*place, key), about=machine.entry)
+        known: set[str] | None = None
+        for place, source in sources(machine):
+            key, data = _data(facts, machine, source)
+            if data not in addresses:
+                addresses[data] = _addresses(data)
+            if not addresses[data]:
+                continue
+            known = _known(machine) if known is None else known
+            lost = addresses[data].keys() - known - shared(facts.bundle, _of_definitions)
+            if lost and ANY not in known:
+                # no value of a Secret is shown
+                shown = "" if key == IN_SECRET else f" {listed([mac for bare, mac in addresses[data].items() if bare in lost])}"
+                fact = f"no interface has the MAC address{shown} by which the network data finds one"
+                yield Hit(message=f"{fact}; set it as macAddress of the interface", path=(*place, key), about=machine.entry)
 
 
 def _data(facts: BundleFacts, machine: Machine, source: Object) -> tuple[str, str]:
@@ -90,29 +92,37 @@ def _data(facts: BundleFacts, machine: Machine, source: Object) -> tuple[str, st
         return "networkDataBase64", decoded(source["networkDataBase64"])
     name = get(source, (IN_SECRET, "name"))
     found = facts.bundle.find("Secret", machine.namespace, name) if isinstance(name, str) else None
-    plain, coded = (as_map(found.obj.get(key)) if found else {} for key in ("stringData", "data"))
-    texts = (text(plain[key]) if key in plain else decoded(coded.get(key)) for key in KEYS)
-    return IN_SECRET, next(filter(None, texts), "")
+    return IN_SECRET, shared(facts.bundle, _Secrets).data(found) if found else ""
 
 
-def _known(facts: BundleFacts, machine: Machine) -> set[str] | None:
-    """The addresses of the interfaces; None where some are not known."""
+class _Secrets:
+    """The network data in the Secrets of a bundle, each read once."""
+
+    def __init__(self, _: Bundle) -> None:
+        self._of: dict[int, str] = {}
+
+    def data(self, secret: Entry) -> str:
+        if id(secret) not in self._of:
+            plain, coded = as_map(secret.obj.get("stringData")), as_map(secret.obj.get("data"))
+            texts = (text(plain[key]) if key in plain else decoded(coded.get(key)) for key in KEYS)
+            self._of[id(secret)] = next(filter(None, texts), "")
+        return self._of[id(secret)]
+
+
+def _known(machine: Machine) -> set[str]:
+    """The addresses of the interfaces, and words in annotations that may be addresses; with ANY where some are not known."""
     devices = as_map(get(machine.spec, DEVICES))
     interfaces = [as_map(each) for each in as_list(devices.get("interfaces"))]
     found = {_bare(text(each.get("macAddress"))) for each in interfaces}
     foreign = any("sriov" in each and not each.get("macAddress") for each in interfaces)
     if foreign or devices.get("hostDevices") or devices.get("gpus") or any(mac and not _is_mac(mac) for mac in found):
-        return None
-    return found | _set_elsewhere(facts, machine)
-
-
-def _set_elsewhere(facts: BundleFacts, machine: Machine) -> set[str]:
-    """The words in annotations of the machine, and in network definitions, that may be addresses."""
+        return {ANY}
     notes = metadata(as_map(get(machine.entry.obj, machine.path[:-1]))).get("annotations")
-    return _in_texts(as_map(notes).values()) | shared(facts.bundle, _of_definitions)
+    return found | _in_texts(as_map(notes).values())
 
 
 def _of_definitions(bundle: Bundle) -> set[str]:
+    """The words in network definitions that may be addresses."""
     definitions = bundle.of_kind("NetworkAttachmentDefinition", "k8s.cni.cncf.io")
     return _in_texts(get(each.obj, ("spec", "config")) for each in definitions)
 
@@ -122,12 +132,14 @@ def _in_texts(texts: Iterable[object]) -> set[str]:
     return {bare for word in words if _is_mac(bare := _bare(word))}
 
 
-def _addresses(data: str) -> Iterator[str]:
-    """The addresses by which network data in one of the three forms finds interfaces."""
+def _addresses(data: str) -> dict[str, str]:
+    """The addresses by which network data in one of the three forms finds interfaces, by their digits."""
+    if not any(mark in data for mark in MARKS) or len(data) > LONGEST:
+        return {}
     try:
         found = yamlio.read_value(data)
     except InputError:
-        return
+        return {}
     config = as_map(found)
     config = as_map(config.get("network", config))
     physical = (each for each in as_list(config.get("config")) if get(each, ("type",)) == "physical")
@@ -137,7 +149,7 @@ def _addresses(data: str) -> Iterator[str]:
         *(get(each, ("match", "macaddress")) for each in as_map(config.get("ethernets")).values()),
         *(get(each, ("ethernet_mac_address",)) for each in links),
     )
-    yield from dict.fromkeys(each for each in written if isinstance(each, str) and _is_mac(_bare(each)))
+    return {bare: each for each in written if isinstance(each, str) and _is_mac(bare := _bare(each))}
 
 
 def _bare(mac: str) -> str:

@@ -6,6 +6,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of, ref_of
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.base.redaction import looks_secret
 from krm_fn.rules.shared.available_objects import MAKERS, made_by
 from krm_fn.rules.shared.views import shared
 
@@ -21,13 +22,23 @@ if TYPE_CHECKING:
     Named = tuple[str, str, str]  # kind, namespace and name
 
 
-class Held:
-    """A Secret or ConfigMap whose keys are known, or the object that creates it."""
+# The names of data in the file systems of cloud-init, and as examples call them.
+FILES = frozenset(("network-config", "meta-data", "vendor-data", "cloud-init", "cloudinit", "metadata", "config", "value"))
 
-    __slots__ = ("entry", "keys")
+
+class Held:
+    """A Secret or ConfigMap whose keys are known, or the object that creates it. Thousands of machines may read one.
+
+    `lower` are its keys in small letters. `shown` are those that may be shown: they are spelled like the keys of secrets, or
+    are the names of files for cloud-init. Others may be secrets themselves.
+    """
+
+    __slots__ = ("entry", "keys", "lower", "shown")
 
     def __init__(self, entry: Entry, keys: frozenset[str]) -> None:
         self.entry, self.keys = entry, keys
+        self.lower = frozenset(map(str.lower, keys))
+        self.shown = sorted(key for key in keys if looks_secret(key) or key in FILES)
 
     def __str__(self) -> str:
         return str(ref_of(self.entry.obj))
@@ -42,12 +53,15 @@ def data_keys(bundle: Bundle) -> dict[Named, Held | None]:
 
 
 def _data_keys(bundle: Bundle) -> dict[Named, Held | None]:
-    found: dict[Named, Held | None] = {}
+    found: dict[Named, tuple[Entry, set[str]] | None] = {}
     for named, entry, keys in _all(bundle):
-        known = keys is not None and (named not in found or found[named] is not None)
-        before = found.get(named)
-        found[named] = Held(entry, (keys or frozenset()) | (before.keys if before else frozenset())) if known else None
-    return found
+        kept = found.setdefault(named, (entry, set()))
+        if kept is None or keys is None:
+            found[named] = None
+        else:
+            kept[1].update(keys)
+            found[named] = entry, kept[1]
+    return {named: Held(kept[0], frozenset(kept[1])) if kept else None for named, kept in found.items()}
 
 
 def _all(bundle: Bundle) -> Iterator[tuple[Named, Entry, Keys]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 from krm_fn.base.objects import kind_of, labels_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.placeholders import is_filled_in
@@ -13,7 +11,7 @@ from krm_fn.rules.shared.views import shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from krm_fn.rules.shared.machines import Machine
 
     Labels = dict[str, str]
-    Known = tuple[Machine, Labels]  # a machine, and all labels in and outside of its template
 
 LABELS: Path = ("metadata", "labels")
 # Where a workload has its pods' template; a Pod is its own.
@@ -54,13 +51,6 @@ class Pods:
         if machine:
             self.labels |= _given(machine)
 
-    def may_have(self, key: str, value: str) -> bool:
-        found = self.labels.get(key)
-        return found == value or (self.unknown and (found is None or is_filled_in(found))) or self._is_given(key)
-
-    def _is_given(self, key: str) -> bool:
-        return self.machine is not None and (key in GIVEN or (key == NAME and self.machine.copies != 1))
-
 
 def _given(machine: Machine) -> Labels:
     """The labels that KubeVirt itself gives to the pod of a machine.
@@ -82,11 +72,10 @@ def outer_labels(machine: Machine) -> Labels:
 class Service:
     """A Service that selects pods by labels."""
 
-    __slots__ = ("entry", "key", "namespace", "selector")
+    __slots__ = ("entry", "namespace", "selector")
 
     def __init__(self, entry: Entry, selector: Labels) -> None:
         self.entry, self.selector, self.namespace = entry, selector, namespace_of(entry.obj)
-        self.key = self.namespace, tuple(sorted(selector.items()))  # Services with one key select the same pods
 
     @property
     def is_known(self) -> bool:
@@ -98,95 +87,129 @@ class Service:
         """True if the selector has a label that only machines have."""
         return any(key.rpartition("/")[0].endswith(GROUPS) for key in self.selector)
 
-    def selects(self, pods: Pods) -> bool:
-        """True if it selects the pods for certain."""
-        return self.namespace == pods.namespace and self.selector.items() <= pods.labels.items()
-
-    def may_select(self, pods: Pods) -> bool:
-        """True if it may select the pods: who applies an object without a namespace chooses one."""
-        meet = self.namespace == pods.namespace or not (self.namespace and pods.namespace)
-        return meet and all(pods.may_have(*pair) for pair in self.selector.items())
-
 
 class Selection:
-    """The Services of a bundle, and an index of its pods by their labels, so that no Service is compared with all pods."""
+    """The Services of a bundle, and what they select.
+
+    No Service is compared with all pods: there may be thousands of both. A set of pods is a number with a bit for the place of
+    each, and so is a set of the machines whose labels are known.
+    """
 
     def __init__(self, bundle: Bundle) -> None:
         self.services = tuple(_services(bundle))
-        self.pods = tuple(_pods(bundle)) if self.services else ()
-        self._may: dict[object, bool] = {}
-        self._all: dict[object, list[Machine]] = {}
-        self._by_label: dict[tuple[str, str], list[Pods]] = {}
-        for pods in self.pods:
-            for pair in pods.labels.items():
-                self._by_label.setdefault(pair, []).append(pods)
-        self._unknown = [pods for pods in self.pods if pods.unknown]
-        self.lost = {each: None for each in self.services if each.is_known and not self.may_select(each)}
-        self._by_name: dict[tuple[str, str], Machine] = {}
-        self._by_any_label: dict[tuple[str, str], list[Known]] = {}
-        for pods in self.pods if self.lost else ():
-            if pods.machine and not pods.unknown:
-                self._by_name.setdefault((pods.namespace, name_of(pods.machine.entry.obj)), pods.machine)
-                labels = outer_labels(pods.machine) | pods.labels
-                for pair in labels.items():
-                    self._by_any_label.setdefault(pair, []).append((pods.machine, labels))
+        pods = tuple(_pods(bundle)) if self.services else ()
+        self.machines = tuple(each.machine for each in pods)  # None for other workloads
+        self._at = {machine: 1 << place for place, machine in enumerate(self.machines) if machine}
+        self._pods = _Index(pods, [each.labels for each in pods])
+        self._set_later = _places(each.unknown for each in pods)
+        self._given = {key: _places(each.machine is not None for each in pods) for key in GIVEN}
+        self._given[NAME] = _places(each.machine is not None and each.machine.copies != 1 for each in pods)
+        self.lost = {each: None for each in self.services if each.is_known and not self._may_select(each)}
+        found = [(each, each.machine) for each in pods if each.machine and not each.unknown] if self.lost else ()
+        self._machines = tuple(machine for _, machine in found)
+        self._known = _Index([each for each, _ in found], [outer_labels(machine) | each.labels for each, machine in found])
+        self._by_name: dict[str, int] = {}
+        for place, machine in enumerate(self._machines):
+            name = name_of(machine.entry.obj)
+            self._by_name[name] = self._by_name.get(name, 0) | 1 << place
 
-    def machines(self, service: Service) -> Iterator[Machine]:
-        """The machines whose pods a Service selects for certain, or else the one that is meant."""
-        selected = (pods.machine for pods in self._near(service.selector) if pods.machine and service.selects(pods))
+    def selected(self, service: Service) -> int:
+        """The pods that a Service selects for certain, or else those of the machine that is meant: places in `machines`."""
         meant = self.meant_by(service) if service in self.lost else None
-        return iter((meant,)) if meant else selected
+        if meant:
+            return self._at[meant]
+        return self._pods.in_namespace(service.namespace) & self._pods.with_all(service.selector)
 
     def has_machines(self, namespace: str) -> bool:
         """True if machines whose labels are known are in a namespace, "" for one that is not written."""
-        return any(each == namespace for each, _ in self._by_name)
-
-    def may_select(self, service: Service) -> bool:
-        """True if a Service selects pods of the bundle, or may."""
-        if service.key not in self._may:
-            self._may[service.key] = self._may_select(service)
-        return self._may[service.key]
+        return bool(self._known.in_namespace(namespace))
 
     def _may_select(self, service: Service) -> bool:
-        asked = {key: value for key, value in service.selector.items() if key not in GIVEN and key != NAME}
-        near = (*self._near(asked), *self._unknown) if asked else self.pods
-        return any(map(service.may_select, near))
+        """True if a Service selects pods, or may: who applies an object without a namespace chooses one."""
+        namespaces = {service.namespace: None, "": None} if service.namespace else self._pods.namespaces
+        found = 0
+        for namespace in namespaces:
+            found |= self._pods.in_namespace(namespace)
+        for key, value in service.selector.items():
+            found &= self._pods.having(key, value) | self._set_later & ~self._pods.stating(key) | self._given.get(key, 0)
+        return found > 0
 
     def meant_by(self, service: Service) -> Machine | None:
         """The machine that a Service is meant for, None where nothing says so."""
         names = (name_of(service.entry.obj), *service.selector.values())
-        named = (self._by_name.get((service.namespace, name)) for name in names if name)
-        here = chain(self._with_all(service), self._alone_with_some(service), filter(None, named))
-        return next(chain(here, self._elsewhere(service, names)), None)
+        here, having = self._known.in_namespace(service.namespace), self._known.with_all(service.selector)
+        found = here & having or self._alone_with_some(service, here)  # not all labels may be in the template
+        for name in filter(None, names if not found else ()):
+            found = found or here & self._by_name.get(name, 0)
+        return self._first(found or self._elsewhere(service, names, having))
 
-    def _with_all(self, service: Service) -> Iterator[Machine]:
-        """The machines of its namespace that have all labels, not all of them in the template."""
-        return (each for each in self._having(service) if namespace_of(each.entry.obj) == service.namespace)
-
-    def _having(self, service: Service) -> list[Machine]:
-        if service.key not in self._all:
-            near = min((self._by_any_label.get(pair, []) for pair in service.selector.items()), key=len)
-            self._all[service.key] = [machine for machine, labels in near if service.selector.items() <= labels.items()]
-        return self._all[service.key]
-
-    def _alone_with_some(self, service: Service) -> Iterator[Machine]:
-        """The machines that alone have a label of the selector, and lack the others."""
+    def _alone_with_some(self, service: Service, here: int) -> int:
+        """A machine that alone has a label of the selector, and lacks the others."""
         for pair in service.selector.items():
-            near = self._by_any_label.get(pair, [])
-            if len(near) == 1 and namespace_of(near[0][0].entry.obj) == service.namespace:
-                machine, labels = near[0]
+            near = self._known.having(*pair)
+            if near and not near & (near - 1) and near & here:
+                labels = self._known.labels[near.bit_length() - 1]
                 if all(labels.get(key, value) == value for key, value in service.selector.items()):
-                    yield machine
+                    return near
+        return 0
 
-    def _elsewhere(self, service: Service, names: tuple[str, ...]) -> Iterator[Machine]:
+    def _elsewhere(self, service: Service, names: tuple[str, ...], having: int) -> int:
         """The machines of other namespaces that it would select there, and that surely are meant."""
-        for machine in self._having(service) if service.namespace else ():
-            if namespace_of(machine.entry.obj) and (service.is_of_machines or name_of(machine.entry.obj) in names):
-                yield machine
+        if not service.namespace:
+            return 0
+        elsewhere = having & ~self._known.in_namespace("")
+        if service.is_of_machines:
+            return elsewhere
+        named = 0
+        for name in names:
+            named |= self._by_name.get(name, 0)
+        return elsewhere & named
 
-    def _near(self, labels: Labels) -> Iterable[Pods]:
-        """The pods with the rarest of the labels."""
-        return min((self._by_label.get(pair, ()) for pair in labels.items()), key=len, default=())
+    def _first(self, found: int) -> Machine | None:
+        return self._machines[first_of(found)] if found else None
+
+
+class _Index:
+    """Sets of pods by label, by key, and by namespace."""
+
+    def __init__(self, pods: Sequence[Pods], labels: Sequence[Labels]) -> None:
+        self.labels = labels
+        self.namespaces: dict[str, int] = {}
+        self._with: dict[tuple[str, str], int] = {}
+        self._stating: dict[str, int] = {}
+        for place, (each, own) in enumerate(zip(pods, labels, strict=True)):
+            bit = 1 << place
+            self.namespaces[each.namespace] = self.namespaces.get(each.namespace, 0) | bit
+            for pair in own.items():
+                self._with[pair] = self._with.get(pair, 0) | bit
+                if not is_filled_in(pair[1]):
+                    self._stating[pair[0]] = self._stating.get(pair[0], 0) | bit
+
+    def in_namespace(self, namespace: str) -> int:
+        return self.namespaces.get(namespace, 0)
+
+    def having(self, key: str, value: str) -> int:
+        return self._with.get((key, value), 0)
+
+    def stating(self, key: str) -> int:
+        """The pods whose value of a label is written, whatever it is."""
+        return self._stating.get(key, 0)
+
+    def with_all(self, labels: Labels) -> int:
+        found = -1
+        for pair in labels.items():
+            found &= self.having(*pair)
+        return found
+
+
+def _places(chosen: Iterable[bool]) -> int:
+    """The set of those that are chosen."""
+    return int("".join("01"[each] for each in chosen)[::-1] or "0", 2)
+
+
+def first_of(places: int) -> int:
+    """The first of a set that is not empty."""
+    return (places & -places).bit_length() - 1
 
 
 def selection(bundle: Bundle) -> Selection:
