@@ -106,7 +106,8 @@ def _whole(value: Any) -> Any:
 def with_scalars(value: Any, change: Callable[[Any], Any]) -> Any:
     """The value with what `change` gives for each scalar in its maps and lists; the same object where it gives nothing new."""
     holders = _holders(value)
-    scalars = (each for holder in holders for each in _entries(holder) if not isinstance(each, CONTAINERS))
+    inside = (holder.values() if isinstance(holder, dict) else holder for holder in holders)
+    scalars = (each for entries in inside for each in entries if not isinstance(each, CONTAINERS))
     if all(change(each) is each for each in scalars):
         return value
     copies: dict[int, Any] = {id(holder): dict(holder) if isinstance(holder, dict) else list(holder) for holder in holders}
@@ -121,14 +122,12 @@ def _holders(value: Any) -> list[Any]:
     found = [value] if isinstance(value, (dict, list)) else []
     seen = {id(value)}
     for holder in found:
-        below = [each for each in _entries(holder) if isinstance(each, (dict, list)) and id(each) not in seen]
-        seen.update(map(id, below))
-        found += below
+        inside = holder.values() if isinstance(holder, dict) else holder
+        below = [each for each in inside if isinstance(each, CONTAINERS) and id(each) not in seen]
+        if below:
+            seen.update(map(id, below))
+            found += below
     return found
-
-
-def _entries(holder: Any) -> Any:
-    return holder.values() if isinstance(holder, dict) else holder
 
 
 def is_integral(value: object) -> bool:

@@ -1,10 +1,17 @@
-"""UUIDs that follow from a name. Loaded only where one is needed, because the library's own module is slow to import."""
+"""UUIDs that follow from a name. Loaded only where one is needed, because hashes are slow to import."""
 
 from __future__ import annotations
 
-from uuid import UUID, uuid5
+from hashlib import sha1
+
+# The bits of version and variant, and their values in a UUID that is made of a name.
+FIXED, OF_NAMES = 0xF000 << 64 | 0xC000 << 48, 0x5000 << 64 | 0x8000 << 48
 
 
 def uuid_of(namespace: str, name: str) -> str:
     """The UUID (version 5) of a name. Half of a surrogate pair, which is no text, counts as Go reads it: as U+FFFD."""
-    return str(uuid5(UUID(namespace), "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in name)))
+    if not name.isascii():
+        name = "".join("\ufffd" if "\ud800" <= sign <= "\udfff" else sign for sign in name)
+    found = sha1(bytes.fromhex(namespace.replace("-", "")) + name.encode(), usedforsecurity=False).digest()
+    text = f"{int.from_bytes(found[:16], 'big') & ~FIXED | OF_NAMES:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.updates.machine import Machine, World
     from krm_fn.kubevirt.updates.paths_of_change import Difference
+    from krm_fn.kubevirt.updates.starting import Start
 
 VM, INSTANCETYPE, PREFERENCE, CLUSTER, RELEASE = "vm", "instancetype", "preference", "kubevirt", "release"
 
@@ -32,22 +33,24 @@ VM, INSTANCETYPE, PREFERENCE, CLUSTER, RELEASE = "vm", "instancetype", "preferen
 class Side(Value):
     """What an instance is made of on one side: each source by its word, and what makes an instance of all of them.
 
-    `written` is the VM as the API server has it, {} if an instance is made without one.
+    `written` is the VM as the API server has it, {} if an instance is made without one. `made` is the instance, if it is known.
     """
 
     owner: Owner
     parts: dict[str, Any]
     make: Callable[[dict[str, Any]], Object | None]
     written: Object
+    made: Object | None = None
 
     def instance(self, changed: dict[str, Any]) -> Object | None:
         """The instance with some sources from elsewhere, None where none can be made."""
-        return self.make({**self.parts, **changed})
+        return self.make({**self.parts, **changed}) if changed or self.made is None else self.made
 
 
-def side_of_machine(machine: Machine, world: World, owner: Owner) -> Side:
-    """The side of a VM."""
+def side_of_machine(machine: Machine, world: World, owner: Owner, start: Start) -> Side:
+    """The side of a VM; `start` is one of its starts, which the machine may have left behind."""
     found = find(machine, world)
+    known = start.running.seen if start.running and start.found == found else None
     parts = {VM: found.vm, INSTANCETYPE: found.instancetype, PREFERENCE: found.preference}
 
     def make(given: dict[str, Any]) -> Object | None:
@@ -55,7 +58,7 @@ def side_of_machine(machine: Machine, world: World, owner: Owner) -> Side:
         made = made_of(resolution, machine, world.but(cluster=given[CLUSTER], release=given[RELEASE]))
         return made.seen if made else None
 
-    return Side(owner=owner, parts={**parts, **_of_world(world)}, make=make, written=machine.vm)
+    return Side(owner=owner, parts={**parts, **_of_world(world)}, make=make, written=machine.vm, made=known)
 
 
 def side_of_template(template: Object, world: World, owner: Owner) -> Side:
@@ -82,8 +85,10 @@ class Sources(Value):
 
     @classmethod
     def between(cls, base: Side, head: Side) -> Sources:
-        """The edits from one side to the other."""
-        return cls(edits=tuple(_edits(base, head)))
+        """The edits from one side to the other. A single one is not tried: all that differs comes of it."""
+        before = base.instance({})
+        edits = tuple(_edits(base, head)) if before is not None else ()
+        return cls(edits=tuple(_tried(edit, base, head, before) for edit in edits) if before and len(edits) > 1 else edits)
 
     def causes(self, difference: Difference) -> list[Object]:
         """The edits that give the new value, else those that make the difference, else the first of all."""
@@ -95,44 +100,54 @@ class Sources(Value):
 class Edit(Value):
     """One edit: the cause as it is shown, and the paths of the instance that it changes by itself.
 
-    `gives`: the paths whose values the new side would not have without it. A VM that gets an instancetype gives up its own
-    size in the same change, so neither edit makes a VM by itself, but the instancetype gives the size.
+    `changed` are the sources of the old side that it replaces, {} for an edit inside a list. `without` are those of the new
+    side in which it is missing. `gives`: the paths whose values the new side would not have without it. A VM that gets an
+    instancetype gives up its own size in the same change, so neither edit makes a VM by itself, but the instancetype gives the
+    size.
     """
 
     cause: Object
-    makes: frozenset[str]
+    changed: Object
+    without: Object = {}  # noqa: RUF012  nobody writes into a Value
+    makes: frozenset[str] = frozenset()
     gives: frozenset[str] = frozenset()
 
 
 def _edits(base: Side, head: Side) -> Iterator[Edit]:
-    before = base.instance({})
-    if before is None:
-        return
-    yield from _of_vm(base, head, before)
+    yield from _of_vm(base, head)
     for field in (INSTANCETYPE, PREFERENCE):
-        yield from _of_reference(field, base, head, before)
+        yield from _of_reference(field, base, head)
     if base.parts[CLUSTER] != head.parts[CLUSTER]:
-        yield from _of_cluster(base, head, before)
+        yield from _of_cluster(base, head)
     if base.parts[RELEASE] != head.parts[RELEASE]:
         cause = {"source": RELEASE, "old": str(base.parts[RELEASE]), "new": str(head.parts[RELEASE])}
-        yield Edit(cause=cause, makes=_made(base, {RELEASE: head.parts[RELEASE]}, before))
+        yield Edit(cause=cause, changed={RELEASE: head.parts[RELEASE]})
 
 
-def _made(side: Side, changed: dict[str, Any], before: Object) -> frozenset[str]:
-    after = side.instance(changed)
+def _tried(edit: Edit, base: Side, head: Side, before: Object) -> Edit:
+    """The edit with all that it makes and gives."""
+    after = head.instance({}) if edit.without else None
+    gives = _differing(head, edit.without, after) if after is not None else frozenset()
+    return edit.but(makes=edit.makes | _differing(base, edit.changed, before), gives=gives)
+
+
+def _differing(side: Side, changed: Object, before: Object) -> frozenset[str]:
+    """The paths at which the instance is another one with some sources from elsewhere."""
+    after = side.instance(changed) if changed else None
     return frozenset(each.pointer for each in compared(before, after)) if after is not None else frozenset()
 
 
-def _of_vm(base: Side, head: Side, before: Object) -> Iterator[Edit]:
+def _of_vm(base: Side, head: Side) -> Iterator[Edit]:
     """The edits of the VM's template: each shows at the same place in the instance, and where defaults follow from it."""
     owner, old, new = head.owner, _template(base), _template(head)
     for each in compared(old, new):
         makes = frozenset((each.pointer.removeprefix("/metadata"),))
+        changed: Object = {}
         if ENTRY not in each.steps:
-            vm = {**base.parts[VM], "spec": {**base.parts[VM]["spec"], "template": _with_field(old, new, each.steps)}}
-            makes |= _made(base, {VM: vm}, before)
+            spec = {**base.parts[VM]["spec"], "template": _with_field(old, new, each.steps)}
+            changed = {VM: {**base.parts[VM], "spec": spec}}
         cause = _of_owner(owner, owner.template + _dotted(each.pointer))
-        yield Edit(cause={**cause, **_values(each)}, makes=makes)
+        yield Edit(cause={**cause, **_values(each)}, changed=changed, makes=makes)
 
 
 def _template(side: Side) -> Object:
@@ -159,22 +174,20 @@ def _dotted(pointer: str) -> str:
     return pointer.replace("/", ".").replace("~1", "/").replace("~0", "~")
 
 
-def _of_reference(field: str, base: Side, head: Side, before: Object) -> Iterator[Edit]:
+def _of_reference(field: str, base: Side, head: Side) -> Iterator[Edit]:
     """The edits of a matcher, else those of the object that it names."""
     old, new = base.parts[field], head.parts[field]
     moved = _moved(field, base.written, head.written)
     if moved:
-        after = head.instance({})
         changed = {field: new, VM: _with_matcher(field, base, head)}
         cause = _of_owner(head.owner, f"{head.owner.vm}.spec.{field}{moved}")
         without = {field: old, VM: _with_matcher(field, head, base)}
-        gives = _made(head, without, after) if after is not None else frozenset()
-        yield Edit(cause={**cause, **_matched(field, moved, base, head)}, makes=_made(base, changed, before), gives=gives)
+        yield Edit(cause={**cause, **_matched(field, moved, base, head)}, changed=changed, without=without)
     elif old is not None and new is not None and old.spec != new.spec:
         for each in compared(old.spec, new.spec):
             spec = _with_field(old.spec, new.spec, each.steps)
             cause = _of_found(new, "spec" + _dotted(each.pointer), field)
-            yield Edit(cause={**cause, **_values(each)}, makes=_made(base, {field: old.but(spec=spec)}, before))
+            yield Edit(cause={**cause, **_values(each)}, changed={field: old.but(spec=spec)})
 
 
 def _of_found(found: Found, field: str, source: str) -> Object:
@@ -221,12 +234,12 @@ def _with_field(old: Object, new: Object, steps: tuple[str | int, ...]) -> Objec
     return spec
 
 
-def _of_cluster(base: Side, head: Side, before: Object) -> Iterator[Edit]:
+def _of_cluster(base: Side, head: Side) -> Iterator[Edit]:
     old, new = base.parts[CLUSTER].configuration, head.parts[CLUSTER].configuration
     for each in compared(old, new):
         cluster = base.parts[CLUSTER].but(configuration=_with_field(old, new, each.steps))
         cause = {"source": CLUSTER, "kind": "KubeVirt", "field": "spec.configuration" + _dotted(each.pointer)}
-        yield Edit(cause={**cause, **_values(each)}, makes=_made(base, {CLUSTER: cluster}, before))
+        yield Edit(cause={**cause, **_values(each)}, changed={CLUSTER: cluster})
 
 
 def _reach(pointers: Iterable[str], difference: Difference) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
@@ -12,7 +11,7 @@ from krm_fn.changes.data import Data
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
 from krm_fn.changes.opened_gates import OpenedGates
-from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM
+from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM, owner_of
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import is_worth_telling, refused_record
@@ -145,9 +144,9 @@ class Sides(Value):
 
     def _pair(self, old: Entry, new: Entry) -> Pair:
         version = str(new.obj.get("apiVersion")) if kind_of(new.obj) == VM else INSTANCE_VERSION
-        namespace = effective_namespace(new.obj)
-        origin, world = (side.world(namespace, version) for side in (self.base, self.head))
-        return Pair(old=old, new=new, origin=origin, world=world, how=self.assumptions, sizes=self.sizes)
+        owner = owner_of(new.obj)
+        origin, world = (side.world(owner.namespace, version) for side in (self.base, self.head))
+        return Pair(old=old, new=new, origin=origin, world=world, how=self.assumptions, sizes=self.sizes, owner=owner)
 
 
 def _key_of(record: Object) -> Key:

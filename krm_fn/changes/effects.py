@@ -87,7 +87,8 @@ def changes(found: Transition, owner: Owner, *, replaced: bool = False) -> list[
     timed = [each for each in _timed(found) if replaced or not _is_drawn(each[0], found)]
     if not timed:
         return []
-    base, head = side_of_machine(found.base, found.origin, owner), side_of_machine(found.after, found.world, owner)
+    base = side_of_machine(found.base, found.origin, owner, found.first)
+    head = side_of_machine(found.after, found.world, owner, found.last)
     sources, drawn = Sources.between(base, head), _drawn(found)
     return [_without(drawn, _described(difference, when, sources)) for difference, when in timed]
 
@@ -101,14 +102,14 @@ def _is_drawn(difference: Difference, found: Transition) -> bool:
 
 
 def _drawn(found: Transition) -> frozenset[str]:
-    """The values of the firmware that KubeVirt drew for the VM on either side. That of a VM's name is none of them."""
-    return frozenset(
+    """The values of the firmware that KubeVirt drew for the VM on either side. That of the VM's name is none of them."""
+    drawn = {
         value
         for vm, machine in ((found.old, found.base), (found.new, found.after))
         for key in DRAWN_KEYS
         if not _written(vm, key) and isinstance(value := get(machine.vm, (*TEMPLATE, *FIRMWARE, key)), str)
-        if value != stable_uuid(machine.name)
-    )
+    }
+    return frozenset(drawn - {stable_uuid(found.base.name)})
 
 
 def _written(vm: Object, key: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
-from krm_fn.changes.owners import owner_of
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.migratability import claims_of, verdict_of
 from krm_fn.kubevirt.updates.migration import shared
@@ -69,13 +68,13 @@ def told(outcome: Outcome, pair: Pair, vm: Object) -> Object:
 
 
 def _verdict(assessment: Assessment, pair: Pair) -> Verdict:
-    return verdict_of(assessment, shared(owner_of(pair.new.obj).namespace, pair.origin, pair.world))
+    return verdict_of(assessment, shared(pair.owner.namespace, pair.origin, pair.world))
 
 
 def known_claims(pair: Pair) -> tuple[bool | None, ...]:
     """Of each claim of a VM whether several nodes can use it; () where that is taken for granted."""
     if pair.how.assumed is not None:
         return ()
-    is_shared = shared(owner_of(pair.new.obj).namespace, pair.origin, pair.world)
+    is_shared = shared(pair.owner.namespace, pair.origin, pair.world)
     claims = claims_of(as_list(get(pair.old.obj, (*INSTANCE_SPEC, "volumes"))))
     return tuple(is_shared(name) for name in claims.values())

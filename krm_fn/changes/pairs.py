@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from krm_fn.base.value import Value
-from krm_fn.changes.owners import owner_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +40,7 @@ class Pair(Value):
     world: World
     how: Assumptions
     sizes: Sizes
-
-    @property
-    def owner(self) -> Owner:
-        return owner_of(self.new.obj)
+    owner: Owner
 
     @property
     def is_edited(self) -> bool:

@@ -7,7 +7,7 @@ fields of the VMs, what they refer to or the cluster, the same happens to all VM
 from __future__ import annotations
 
 from krm_fn.changes.migratable import known_claims
-from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.resolve import MATCHERS, refers
 from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.pipeline.equivalents import READINGS, compiled, dumped, marshalled, notes
@@ -89,7 +89,7 @@ class Repeats:
 
     def _state(self, vm: Object, worlds: tuple[World, World]) -> tuple[Any, ...] | None:
         """What is read of a VM and of what it refers to on both sides, None where that may be more than is looked at here."""
-        found = [find(Machine(vm=vm), world) for world in worlds]
+        found = [find(Machine(vm=vm), world) for world in worlds] if refers(vm) else []
         rest = None if any(each.errors for each in found) else dumped(read(vm, {}))
         if rest is None:
             return None

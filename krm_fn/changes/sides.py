@@ -136,7 +136,7 @@ def _side(bundle: Bundle, settings: Config) -> Side:
 def _last_of_each(objects: list[Object]) -> list[Object]:
     """The objects without those that a later one of the same name replaces, as they do in a cluster."""
     last = {_identity(obj): number for number, obj in enumerate(objects)}
-    return [obj for number, obj in enumerate(objects) if last[_identity(obj)] == number]
+    return [objects[number] for number in sorted(last.values())]
 
 
 def _identity(obj: Object) -> tuple[Any, ...]:

@@ -6,17 +6,19 @@ side before the change is sized, and only where a quota counts it.
 
 from __future__ import annotations
 
+from functools import partial
+
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of
 from krm_fn.changes.owners import INSTANCE, KINDS, REPLICA_SET, key_of
 from krm_fn.changes.quotas import changed_uses, limited_namespaces
-from krm_fn.kubevirt.pods import Around
+from krm_fn.kubevirt.pods import SIZE, Around, pod_size
 from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.pipeline.capacity import NO_INSTANCE, demands_of, facts_of
 from krm_fn.sizing import limit_ranges
-from krm_fn.sizing.demands import Subject, demand, launched
+from krm_fn.sizing.demands import Subject, demand, launched, rendered
 from krm_fn.sizing.pods import pods_of
 
 TYPE_CHECKING = False
@@ -32,9 +34,6 @@ if TYPE_CHECKING:
     from krm_fn.sizing.demands import Demand, Launched
 
     Made = tuple[Running | None, World]
-
-# What is shown of a pod.
-SHOWN = ("requests", "limits", "qosClass", "memoryOverhead")
 
 
 class Sizes:
@@ -59,13 +58,14 @@ class Sizes:
         if not self._known:
             return {}
         machine = found.after
-        was = _launched(found.base.running or found.first.running, machine, found.origin, ())
+        was = _sized(found.base.running or found.first.running, machine, found.origin)
+        if machine.namespace not in self._limited:
+            return _change(was, _sized(found.last.running, machine, found.world))
         ranges = self._ranges.get(machine.namespace, ())
-        last = _launched(found.last.running, machine, found.world, ranges)
-        if machine.namespace in self._limited:
-            refused = () if last else (found.last.error or NO_INSTANCE,)
-            resolution = find(machine, found.world)
-            self._take(Subject(entry=entry, launched=last, resolution=resolution, refused=refused), found.world)
+        last = _launched(found.last.running, machine, found.world, partial(launched, ranges=ranges))
+        refused = () if last else (found.last.error or NO_INSTANCE,)
+        resolution = find(machine, found.world)
+        self._take(Subject(entry=entry, launched=last, resolution=resolution, refused=refused), found.world)
         return _change(was, last)
 
     def repeat(self, first: Entry, entry: Entry, world: World) -> None:
@@ -88,7 +88,7 @@ class Sizes:
         """The same for instances that an object makes without a VM, each with the cluster that it is in."""
         if not self._known:
             return {}
-        before, after = (_launched(made, Machine(vm=obj), world, ()) for made, world in (was, now))
+        before, after = (_sized(made, Machine(vm=obj), world) for made, world in (was, now))
         return _change(before, after)
 
     def completed(self, records: Sequence[Object]) -> tuple[list[Object], list[Object]]:
@@ -126,12 +126,18 @@ class Sizes:
         return was.but(pods=pods_of(was.record.get("pod"), self._ranges.get(was.namespace, ())))
 
 
-def _launched(running: Running | None, machine: Machine, world: World, ranges: Sequence[Object]) -> Launched | None:
+def _sized(running: Running | None, machine: Machine, world: World) -> Launched | None:
+    return _launched(running, machine, world, partial(rendered, render=pod_size))
+
+
+def _launched(
+    running: Running | None, machine: Machine, world: World, launch: Callable[[Object, Around], Launched]
+) -> Launched | None:
     if running is None:
         return None
     meta = {"name": machine.name, "labels": running.labels, "annotations": running.annotations}
     around = Around(bundle=world.bundle, cluster=world.cluster, release=world.release, namespace=machine.namespace)
-    return launched({"metadata": meta, "spec": running.spec}, around, ranges)
+    return launch({"metadata": meta, "spec": running.spec}, around)
 
 
 def _demands(side: Analysis, wanted: Callable[[Entry], bool]) -> list[Demand]:
@@ -165,7 +171,7 @@ def _shown(result: Object) -> Object:
     if "podError" in result:
         return {"error": result["podError"]}
     pod = result.get("pod", {})
-    return {key: pod[key] for key in SHOWN if key in pod}
+    return {key: pod[key] for key in SIZE if key in pod}
 
 
 def _change(was: Launched | None, last: Launched | None) -> Object:

@@ -117,7 +117,7 @@ def _completed(template: Object, cluster: Cluster, release: Release) -> Object:
 
 def _of_rows(template: Object, path: Path, release: Release) -> Iterator[tuple[str, Path]]:
     for kind in (INSTANCETYPE, PREFERENCE):
-        rows = [row for row in TABLES[kind] if release.within(since=row.since, until=row.until)]
+        rows = release.rows(TABLES[kind])
         schema = Schema({"apiVersion": API_VERSION, "kind": KINDS[kind]}, release)
         for row in rows:
             acting = [row] if row.verbs else [each for each in rows if _reads(each, row)]

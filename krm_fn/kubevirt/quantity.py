@@ -5,7 +5,7 @@ upstream: k8s.io/apimachinery/pkg/api/resource
 
 from __future__ import annotations
 
-from krm_fn.base.value import Value
+from krm_fn.base.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ class Quantity(Value):
     nanos: int
     format: str = DECIMAL_SI
     text: str = ""
+
+    # Each pod needs many, and this takes half the time of `Value.__init__`.
+    def __init__(self, *, nanos: int, format: str = DECIMAL_SI, text: str = "") -> None:  # noqa: A002
+        put(self, "nanos", nanos)
+        put(self, "format", format)
+        put(self, "text", text)
 
     def value(self) -> int:
         """The amount as a whole number of 64 bits, rounded away from zero.

@@ -14,7 +14,20 @@ MEASURED_SINCE = {"pods": (1, 4), "instances": (1, 4)}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Protocol, TypeVar
+
     Version = tuple[int, ...]
+
+    class Dated(Protocol):
+        """A row of a table, with the releases that have it."""
+
+        @property
+        def since(self) -> Version: ...
+        @property
+        def until(self) -> Version: ...
+
+    Row = TypeVar("Row", bound=Dated)
 
 
 class Release(Value):
@@ -28,6 +41,11 @@ class Release(Value):
     def within(self, *, since: Version = (), until: Version = ()) -> bool:
         """True from `since` on (included) and before `until` (excluded); `()` is no limit. Both are version tuples, (1, 7)."""
         return (not since or self.version >= since) and (not until or self.version < until)
+
+    def rows(self, table: Iterable[Row]) -> list[Row]:
+        """The rows of a table that the release has."""
+        version = self.version
+        return [row for row in table if version >= row.since and (not row.until or version < row.until)]
 
 
 def parse(text: str) -> Release:

@@ -17,7 +17,7 @@ from krm_fn.sizing.pods import pods_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.objects import Object
@@ -94,14 +94,20 @@ def identity(demand: Demand) -> tuple[str, str, str]:
 
 def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) -> Launched:
     """What an instance leads to. `ranges` are the LimitRanges of its namespace."""
+    found = rendered(instance, around, launcher_pod)
+    return found.but(pods=pods_of(found.result.get("pod"), ranges))
+
+
+def rendered(instance: Object, around: Around, render: Callable[[Object, Around], Object]) -> Launched:
+    """The same before the API server admits the pods; `render` is `launcher_pod`, or `pod_size` where that is enough."""
     guest = _guest(as_map(instance.get("spec")))
     try:
-        pod = launcher_pod(instance, around)
+        pod = render(instance, around)
     except PodError as error:
         stopped = "" if isinstance(error, MissingObjectError) else str(error)
         return Launched(guest=guest, result={"podError": str(error)}, stopped=stopped)
     state = storage.state_of(as_map(instance.get("spec")), text(around.cluster.setting("vmStateStorageClass")))
-    return Launched(guest=guest, result={"pod": pod}, pods=pods_of(pod, ranges), state=state)
+    return Launched(guest=guest, result={"pod": pod}, state=state)
 
 
 def _guest(spec: Object) -> Object:

@@ -237,6 +237,22 @@ def test_vms_that_are_edited_alike_are_worked_out_once() -> None:
     assert work(50) <= 3 * work(10)
 
 
+def test_an_edit_of_a_vm_like_no_other_takes_a_bounded_number_of_calls() -> None:
+    own = {"mac": "", "namespace": "a", "notes": {}, "pin": "", "mode": "ReadWriteOnce", "inferred": "small"}
+
+    def work(count: int) -> int:
+        shapes = [{"domain": {"memory": {"guest": f"{number}Gi"}}, "matchers": {}} for number in range(1, count + 1)]
+        shapes = [{**each, "strategy": "Always", "disk": {"disk": {}}} for each in shapes]
+        befores = [machine(f"vm-{number}", shape, own) for number, shape in enumerate(shapes)]
+        afters = copy.deepcopy(befores)
+        for vm in afters:
+            EDITS["device"](vm)
+        return calls(lambda: krm_fn.diff({"items": befores}, {"items": afters}))
+
+    work(1)  # loads what it needs
+    assert work(25) - work(5) < 20 * 30_000
+
+
 def sized(name: str, cpus: int) -> Object:
     made = instancetype("a", {"cpu": {"guest": cpus}, "memory": {"guest": "1Gi"}})
     return {**made, "metadata": {"name": name, "namespace": "a"}}

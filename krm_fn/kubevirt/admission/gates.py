@@ -115,7 +115,7 @@ def state(name: str, release: Release) -> str:
         raise lacks("feature gates", release)
     found = ""
     for word, since in GATES.get(name, ()):
-        if release.within(since=since):
+        if release.version >= since:
             found = word
     return found
 

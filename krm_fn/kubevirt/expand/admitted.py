@@ -48,13 +48,16 @@ def admit(
     architecture, machine = platform(
         vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
     )
-    admitted: Object = copy(with_storage_classes(vm, preference or {}, release))
-    _fill(admitted, ARCHITECTURE, architecture)
-    _fill(admitted, MACHINE_TYPE, machine)
+    written = [(ARCHITECTURE, architecture), (MACHINE_TYPE, machine)]
     if release.within(until=KINDS_WRITTEN_UNTIL):
-        for matcher, kind in DEFAULT_KINDS:
-            if isinstance(get(admitted, ("spec", matcher)), dict):
-                _fill(admitted, ("spec", matcher, "kind"), kind)
+        written += [(("spec", key, "kind"), kind) for key, kind in DEFAULT_KINDS if isinstance(get(vm, ("spec", key)), dict)]
+    missing = [(path, value) for path, value in written if is_set(value) and not is_set(get(vm, path))]
+    classed = with_storage_classes(vm, preference or {}, release)
+    if classed is vm and not missing:
+        return vm
+    admitted: Object = copy(classed)
+    for path, value in missing:
+        write(admitted, path, value)
     return vm if admitted == vm else admitted
 
 
@@ -73,11 +76,6 @@ def platform(
         preferred = get(wanted, ("machine", "preferredMachineType"))
         machine = preferred if is_set(preferred) else cluster.machine_type(architecture, release)
     return architecture, machine
-
-
-def _fill(vm: Object, path: tuple[str, ...], value: object) -> None:
-    if is_set(value) and not is_set(get(vm, path)):
-        write(vm, path, value)
 
 
 def _preferred_architecture(preference: Object, release: Release) -> object:

@@ -77,7 +77,6 @@ class Assessment(Value):
 
 def assessed(launch: Launch) -> Assessment:
     """What is known of an instance without looking at its claims."""
-    rows = (row for row in OBSTACLES if launch.release.within(since=row.since, until=row.until))
     claims = claims_of(launch.volumes)
     reasons = tuple(
         Reason(
@@ -89,7 +88,7 @@ def assessed(launch: Launch) -> Assessment:
             storage=row.storage,
             claim=claims[int(cause.path[1])] if cause.hangs_on == CLAIM else "",
         )
-        for row in rows
+        for row in launch.release.rows(OBSTACLES)
         for cause in row.causes(launch)
     )
     strategy = text(launch.spec.get("evictionStrategy")) or launch.cluster.eviction_strategy

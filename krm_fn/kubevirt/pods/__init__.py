@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.quantity import Quantity
     from krm_fn.kubevirt.releases import Version
 
-__all__ = ["Around", "MissingObjectError", "PodError", "launcher_pod", "vcpus_of"]
+__all__ = ["SIZE", "Around", "MissingObjectError", "PodError", "launcher_pod", "pod_size", "vcpus_of"]
 
 # Fields of an instance that are the pod's, as they stand.
 TAKEN = ("tolerations", "topologySpreadConstraints", "schedulerName", "priorityClassName")
+# What the size of a pod is.
+SIZE = ("requests", "limits", "qosClass", "memoryOverhead")
 CLAIMS_SINCE: Version = (1, 6)
 CLAIM_KEYS = ("name", "resourceClaimName", "resourceClaimTemplateName")
 VERBOSITY = "logVerbosity"
@@ -42,17 +44,30 @@ SIGNS = "+-"
 def launcher_pod(instance: Object, around: Around) -> Object:
     """The pod of an instance that admission has completed. Raises: PodError where KubeVirt renders none."""
     launch = Launch(instance, around)
-    overhead = memory_overhead(launch)
-    _check(launch)
-    draft = compute_resources(launch, overhead)
-    compute = {"name": "compute", "requests": draft.all_requests, "limits": draft.all_limits, "claims": draft.claims}
+    containers, init_containers, overhead = _contents(launch)
     found = {
-        **_pod([compute, *support.containers(launch)], support.init_containers(launch)),
+        **_pod(containers, init_containers),
         **_placement(launch),
         **_memory(launch, overhead),
         "hotplugPod": _hotplug_pod(launch),
     }
     return {key: value for key, value in found.items() if is_set(value) and value != {}}
+
+
+def pod_size(instance: Object, around: Around) -> Object:
+    """The sums of that pod, its QoS class and its overhead. Raises: as `launcher_pod`."""
+    containers, init_containers, overhead = _contents(Launch(instance, around))
+    found = {**_counted(*_stored(containers, init_containers)), "memoryOverhead": str(overhead)}
+    return {key: found[key] for key in SIZE if is_set(found[key]) and found[key] != {}}
+
+
+def _contents(launch: Launch) -> tuple[list[Object], list[Object], Quantity]:
+    """The containers, the init containers and the memory overhead."""
+    overhead = memory_overhead(launch)
+    _check(launch)
+    draft = compute_resources(launch, overhead)
+    compute = {"name": "compute", "requests": draft.all_requests, "limits": draft.all_limits, "claims": draft.claims}
+    return [compute, *support.containers(launch)], support.init_containers(launch), overhead
 
 
 def _check(launch: Launch) -> None:
@@ -68,15 +83,26 @@ def _check(launch: Launch) -> None:
 
 
 def _pod(containers: Sequence[Object], init_containers: Sequence[Object]) -> Object:
-    """What a pod of these containers counts for."""
-    running, initial = [stored(each) for each in containers], [stored(each) for each in init_containers]
+    """The containers, and what a pod of them counts for."""
+    running, initial = _stored(containers, init_containers)
     return {
         "containers": [_shown(each) for each in containers],
         "initContainers": [_shown(each) for each in init_containers],
+        **_counted(running, initial),
+        "requestsAboveLimits": above_limits([*running, *initial]),
+    }
+
+
+def _stored(*containers: Sequence[Object]) -> list[list[Object]]:
+    return [[stored(each) for each in part] for part in containers]
+
+
+def _counted(running: Sequence[Object], initial: Sequence[Object]) -> Object:
+    """What a pod of these stored containers counts for."""
+    return {
         "requests": written(totals(running, initial, "requests")),
         "limits": written(totals(running, initial, "limits")),
         "qosClass": qos_class([*running, *initial]),
-        "requestsAboveLimits": above_limits([*running, *initial]),
     }
 
 

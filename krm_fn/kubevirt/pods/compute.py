@@ -72,9 +72,8 @@ class Step(Value):
 def compute_resources(launch: Launch, overhead: Quantity) -> Draft:
     """The resources of the container. Raises: PodError."""
     draft = Draft(launch, overhead)
-    for step in STEPS:
-        if launch.release.within(since=step.since, until=step.until):
-            step.run(draft)
+    for step in launch.release.rows(STEPS):
+        step.run(draft)
     return draft
 
 

@@ -144,10 +144,9 @@ def check_permitted(launch: Launch) -> None:
         return
     kinds = ("pciHostDevices", "mediatedDevices", "usb")
     known = {as_map(each).get("resourceName") for kind in kinds for each in as_list(as_map(permitted).get(kind))}
-    rows = (row for row in PERMISSIONS if launch.release.within(since=row.since, until=row.until))
     wrong = [
         f"{row.word} {name} is not permitted in permittedHostDevices configuration"
-        for row in rows
+        for row in launch.release.rows(PERMISSIONS)
         for name in _checked(launch, row)
         if name not in known
     ]

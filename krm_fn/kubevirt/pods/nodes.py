@@ -139,9 +139,8 @@ def node_selector(launch: Launch) -> dict[str, str]:
     if _crosses_architectures(launch):
         selector.pop(ARCHITECTURE, None)
         selector[f"kubevirt.io/vm-arch-{text(launch.spec.get('architecture'))}"] = "true"
-    for row in LABELS:
-        if launch.release.within(since=row.since, until=row.until):
-            selector.update(dict.fromkeys(row.keys(launch), "true"))
+    for row in launch.release.rows(LABELS):
+        selector.update(dict.fromkeys(row.keys(launch), "true"))
     return selector
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.amounts import KILO, ZERO, amount, plus, thousands, times, whole
-from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.pods.amounts import KILO, ZERO, plus, thousands, whole
+from krm_fn.kubevirt.quantity import BINARY_SI, of_int, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Part(Value):
-    """One part of the overhead: `size`, as often as `times` says of an instance, once where it is None."""
+    """One part of the overhead: so many MiB, as often as `times` says of an instance, once where it is None."""
 
-    size: str
+    mebi: int
     times: Callable[[Launch], int] | None = None
     since: Version = ()
     until: Version = ()
@@ -84,29 +84,29 @@ def _has_passt(launch: Launch) -> bool:
 
 # The first five are the processes of the pod: monitor, launcher, virtlogd, virtqemud, QEMU without its guest.
 PARTS = (
-    Part(size="25Mi"),
-    Part(size="100Mi"),
-    Part(size="20Mi", until=(1, 5)),
-    Part(size="25Mi", since=(1, 5)),
-    Part(size="40Mi"),
-    Part(size="30Mi"),
-    Part(size="8Mi", times=_vcpus),
-    Part(size="8Mi"),  # an I/O thread
-    Part(size="16Mi", times=_has_graphics, until=(1, 6)),
-    Part(size="32Mi", times=_has_graphics, since=(1, 6)),
-    Part(size="128Mi", times=_is_arm),
-    Part(size="1Gi", times=_has_vfio),
-    Part(size="1Mi", times=_has_metrics_volume),
-    Part(size="10Mi", times=_exec_probes),
-    Part(size="100Mi", times=_has_exec_probe),
-    Part(size="256Mi", times=_has_sev),
-    Part(size="53Mi", times=_has_tpm),
-    Part(size="100Mi", times=_is_aligned, since=(1, 5, 3)),
+    Part(mebi=25),
+    Part(mebi=100),
+    Part(mebi=20, until=(1, 5)),
+    Part(mebi=25, since=(1, 5)),
+    Part(mebi=40),
+    Part(mebi=30),
+    Part(mebi=8, times=_vcpus),
+    Part(mebi=8),  # an I/O thread
+    Part(mebi=16, times=_has_graphics, until=(1, 6)),
+    Part(mebi=32, times=_has_graphics, since=(1, 6)),
+    Part(mebi=128, times=_is_arm),
+    Part(mebi=1024, times=_has_vfio),
+    Part(mebi=1, times=_has_metrics_volume),
+    Part(mebi=10, times=_exec_probes),
+    Part(mebi=100, times=_has_exec_probe),
+    Part(mebi=256, times=_has_sev),
+    Part(mebi=53, times=_has_tpm),
+    Part(mebi=100, times=_is_aligned, since=(1, 5, 3)),
 )
 # These are not multiplied by the cluster's ratio.
 AFTER_RATIO = (
-    Part(size="100Mi", times=_is_aligned, until=(1, 5, 3)),
-    Part(size="250Mi", times=_has_passt, since=(1, 8)),
+    Part(mebi=100, times=_is_aligned, until=(1, 5, 3)),
+    Part(mebi=250, times=_has_passt, since=(1, 8)),
 )
 RESERVED_SINCE: Version = (1, 8)
 
@@ -122,10 +122,10 @@ def memory_overhead(launch: Launch) -> Quantity:
 
 
 def _summed(launch: Launch, parts: tuple[Part, ...], total: Quantity) -> Quantity:
-    for part in parts:
-        if launch.release.within(since=part.since, until=part.until):
-            total = plus(total, times(amount(part.size), part.times(launch) if part.times else 1))
-    return total
+    """The total and those parts that the release has."""
+    rows = launch.release.rows(parts)
+    mebi = sum(part.mebi * (part.times(launch) if part.times else 1) for part in rows)
+    return plus(total, of_int(mebi << 20, BINARY_SI)) if rows else total
 
 
 def _page_tables(launch: Launch) -> Quantity:

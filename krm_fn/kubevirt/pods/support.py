@@ -116,8 +116,7 @@ def init_containers(launch: Launch) -> list[Object]:
 
 
 def _made(launch: Launch, places: tuple[Place, ...]) -> list[Object]:
-    rows = (place for place in places if launch.release.within(since=place.since, until=place.until))
-    return [each for place in rows for each in place.make(launch)]
+    return [each for place in launch.release.rows(places) for each in place.make(launch)]
 
 
 def _console_log(launch: Launch) -> Iterator[Object]:

@@ -57,18 +57,17 @@ def _raise(amounts: Amounts, least: Amounts) -> None:
 
 def qos_class(containers: Sequence[Object]) -> str:
     """The class of a pod by its stored containers, init containers among them."""
-    requests: Amounts = {}
-    limits: Amounts = {}
-    guaranteed = True
-    for container in containers:
-        limited = {name: value for name, value in container["limits"].items() if name in QOS_RESOURCES and value.nanos}
-        add_to(limits, limited)
-        add_to(requests, {n: value for n, value in container["requests"].items() if n in QOS_RESOURCES and value.nanos})
-        guaranteed = guaranteed and len(limited) == len(QOS_RESOURCES)
-    if not requests and not limits:
+    requests, limits = ([_set_amounts(containers, side, name) for name in QOS_RESOURCES] for side in ("requests", "limits"))
+    if not any(requests) and not any(limits):
         return BEST_EFFORT
-    same = {name: value.nanos for name, value in requests.items()} == {name: value.nanos for name, value in limits.items()}
-    return GUARANTEED if guaranteed and same else BURSTABLE
+    same = [*map(sum, requests)] == [*map(sum, limits)]
+    return GUARANTEED if same and all(len(each) == len(containers) for each in limits) else BURSTABLE
+
+
+def _set_amounts(containers: Sequence[Object], side: str, name: str) -> list[int]:
+    """What the containers have of a resource that is set: zero counts as not set."""
+    found = (container[side].get(name) for container in containers)
+    return [amount.nanos for amount in found if amount is not None and amount.nanos]
 
 
 def above_limits(containers: Sequence[Object]) -> list[str]:

@@ -65,7 +65,16 @@ __all__ = [
     "Payload",
     "Resolver",
     "decode",
+    "refers",
 ]
+
+# The fields of a VM's spec that refer to something; `flavor` is the first form of `instancetype`.
+REFERRING = frozenset((*(matcher.field for matcher in MATCHERS), "flavor"))
+
+
+def refers(vm: Object) -> bool:
+    """False for a VM that resolves to itself, without errors."""
+    return not REFERRING.isdisjoint(as_map(vm.get("spec")))
 
 
 class Resolver:

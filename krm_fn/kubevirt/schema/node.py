@@ -236,7 +236,8 @@ def _walk_map(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found)
             _walk_null(place, (*path, str(key)), found, required=key in node.required)
         elif type(below) not in place.plain:
             walk(below, place, (*path, str(key)), found)
-    _miss_required(value, node, path, found)
+    if node.required:
+        _miss_required(value, node, path, found)
     if node.checks:
         _check(value, node, path, found)
 

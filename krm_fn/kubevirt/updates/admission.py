@@ -22,7 +22,6 @@ from krm_fn.kubevirt.resolve.matcher import faults
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
 from krm_fn.kubevirt.updates.references import find
-from krm_fn.kubevirt.updates.stored_form import stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def update_causes(old: Object, new: Object, world: World) -> tuple[Cause, ...]:
 
 
 def admitted(machine: Machine, world: World, *, before: Object | None = None) -> Verdict:
-    """The verdict on the machine's VM; `before` is the VM that it updates, None where it is created."""
+    """The verdict on the machine's VM, in the stored form; `before` is the VM that it updates, None where it is created."""
     changed = tuple(_pinned_elsewhere(machine.vm, before)) if before is not None else ()
     if changed:
         return Verdict(vm=machine.vm, stage=MUTATING, causes=changed)
@@ -117,7 +116,7 @@ def _refused(machine: Machine, world: World, found: Resolution) -> tuple[Cause, 
 
 
 def _mutated(machine: Machine, world: World, found: Resolution, *, creating: bool) -> Object:
-    vm = admit(
+    vm: Object = admit(
         found.vm,
         preference=found.preference.spec if found.preference else None,
         namespace=machine.namespace,
@@ -127,7 +126,7 @@ def _mutated(machine: Machine, world: World, found: Resolution, *, creating: boo
     )
     if creating:
         vm = pin(vm, name=machine.name, namespace=machine.namespace, release=world.release)
-    return stored(vm)
+    return vm
 
 
 def _causes(vm: Object, machine: Machine, world: World, found: Resolution, *, creating: bool) -> tuple[Cause, ...]:

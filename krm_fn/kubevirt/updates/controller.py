@@ -48,9 +48,11 @@ class Pass(Value):
 def settled(machine: Machine, world: World) -> Machine:
     """The machine once the controller has nothing more to do, or does not get through."""
     for _ in range(PASSES):
-        after = one_pass(machine.but(error="", unresolved=False, volumes_change=""), world)
-        if after == machine:
-            break
+        before = machine.but(error="", unresolved=False, volumes_change="")
+        after = one_pass(before, world)
+        # the message of RestartRequired stops steps of the next pass, but here they have come to nothing
+        if after == before.but(restart=after.restart) or after == machine:
+            return after
         machine = after
     return machine
 
@@ -120,8 +122,9 @@ def _networks(now: Pass, world: World) -> Pass:
 
 
 def _with_template(vm: Object, spec: Object) -> Object:
-    template = {**vm["spec"]["template"], "spec": spec}
-    return {**vm, "spec": {**vm["spec"], "template": template}}
+    """The VM with another spec of its template."""
+    template = vm["spec"]["template"]
+    return vm if spec is template.get("spec") else {**vm, "spec": {**vm["spec"], "template": {**template, "spec": spec}}}
 
 
 def _firmware(now: Pass, world: World) -> Pass:
@@ -148,10 +151,9 @@ def _metadata(now: Pass, world: World) -> Pass:
     running = now.machine.running
     if running is None:
         return now
-    machine = now.machine.but(vm=now.written)
-    if metadata.is_refused(machine, running.annotations, world):
+    if metadata.is_refused(now.written, running.annotations, world):
         return now.failed(metadata.TWO_CHANGES)
-    annotations = metadata.followed(machine, running.annotations, world)
+    annotations = metadata.followed(now.written, running.annotations, world)
     machine = now.machine.but(running=running.but(annotations=annotations))
     return now.but(machine=machine, written=metadata.taken_back(now.written, annotations))
 

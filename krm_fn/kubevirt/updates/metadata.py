@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.updates.machine import Machine, World
+    from krm_fn.kubevirt.updates.machine import World
 
 SLOTS = "kubevirt.io/pci-interface-slot-count"
 
@@ -49,25 +49,23 @@ TWO_CHANGES = (
 )
 
 
-def _rows(world: World) -> list[Followed]:
-    return [row for row in FOLLOWED if world.release.within(since=row.since, until=row.until)]
-
-
-def is_refused(machine: Machine, annotations: Object, world: World) -> bool:
+def is_refused(vm: Object, annotations: Object, world: World) -> bool:
     """True where the controller's patch of the instance's annotations fails, as it takes over some from two places."""
-    changed = {row.at for row in _rows(world) if as_map(get(machine.vm, row.at)).get(row.key) != annotations.get(row.key)}
+    changed = {
+        row.at for row in world.release.rows(FOLLOWED) if as_map(get(vm, row.at)).get(row.key) != annotations.get(row.key)
+    }
     return len(changed) > 1 and world.release.within(since=TWO_CHANGES_SINCE)
 
 
-def followed(machine: Machine, annotations: Object, world: World) -> Object:
-    """The annotations of the instance with those of the VM that it follows."""
+def followed(vm: Object, annotations: Object, world: World) -> Object:
+    """The annotations of the instance with those of the VM that it follows; the same where they do not differ."""
     result = {**annotations}
-    for row in _rows(world):
-        given = as_map(get(machine.vm, row.at))
+    for row in world.release.rows(FOLLOWED):
+        given = as_map(get(vm, row.at))
         result.pop(row.key, None)
         if row.key in given:
             result[row.key] = given[row.key]
-    return result
+    return annotations if result == annotations else result
 
 
 def taken_back(vm: Object, annotations: Object) -> Object:

@@ -154,6 +154,8 @@ def cleared(template: Object, running: Running | None) -> Object:
     upstream: pkg/network/controllers/vm.go:clearDetachedIfacesFromVM
     """
     lists = lists_of(template)
+    if not lists.interfaces and not lists.networks:
+        return template
     present = {*by_name(lists_of(running.spec).interfaces), *running.interfaces} if running else set()
     kept = [each for each in lists.interfaces if each.get("state") != ABSENT or each.get("name") in present]
     networks = _of_interfaces(lists.networks, kept)

@@ -36,46 +36,33 @@ def differences(before: Any, after: Any) -> tuple[str, ...]:
 
 def compared(before: Any, after: Any) -> list[Difference]:
     """The differences of two values, by their pointers."""
-    found = _compared(before, after, Difference(pointer="", steps=(), before=before, after=after))
+    found = _compared(before, after, "", ()) if before != after else ()
     return sorted(found, key=lambda each: each.pointer)
 
 
-def _compared(before: Any, after: Any, here: Difference) -> Iterator[Difference]:
-    if before == after:
+def _compared(before: Any, after: Any, pointer: str, steps: tuple[str | int, ...]) -> Iterator[Difference]:
+    """The differences of two values that differ."""
+    ours, theirs = _parts(before, after)
+    if ours is None or theirs is None or ours == theirs:  # a list whose entries only have another order
+        yield Difference(pointer=pointer, steps=steps, before=before, after=after)
         return
+    listed = isinstance(before, list)
+    for key in {**ours, **theirs}:
+        old, new = ours.get(key), theirs.get(key)
+        if old == new and key in ours and key in theirs:
+            continue
+        below = f"{pointer}[{key}]" if listed else f"{pointer}/{escaped(key)}", (*steps, ENTRY if listed else key)
+        if key in ours and key in theirs:
+            yield from _compared(old, new, *below)
+        else:
+            yield Difference(pointer=below[0], steps=below[1], before=old, after=new)
+
+
+def _parts(before: Any, after: Any) -> tuple[Object | None, Object | None]:
+    """What both values have by keys: maps, or the entries of lists by name. None for one that has nothing of the kind."""
     if isinstance(before, dict) and isinstance(after, dict):
-        for key in {**before, **after}:
-            below = Difference(
-                pointer=f"{here.pointer}/{escaped(key)}",
-                steps=(*here.steps, key),
-                before=before.get(key),
-                after=after.get(key),
-            )
-            yield from _deeper(below) if key in before and key in after else (below,)
-        return
-    ours, theirs = named(before), named(after)
-    if ours is None or theirs is None:
-        yield here
-        return
-    yield from _entries(ours, theirs, here)
-
-
-def _deeper(here: Difference) -> Iterator[Difference]:
-    yield from _compared(here.before, here.after, here)
-
-
-def _entries(before: dict[str, Object], after: dict[str, Object], here: Difference) -> Iterator[Difference]:
-    """The differences of two lists by the names of their entries."""
-    if before == after:  # dicts are equal in any order
-        yield here
-    for name in {**before, **after}:
-        below = Difference(
-            pointer=f"{here.pointer}[{name}]",
-            steps=(*here.steps, ENTRY),
-            before=before.get(name),
-            after=after.get(name),
-        )
-        yield from _deeper(below) if name in before and name in after else (below,)
+        return before, after
+    return named(before), named(after)
 
 
 def named(value: Any) -> dict[str, Object] | None:

@@ -8,18 +8,21 @@ from __future__ import annotations
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt import expand
-from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.resolve import MATCHERS, refers
 from krm_fn.kubevirt.updates.stored_form import stored_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found, Resolution
+    from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.updates.machine import Machine, Stored, World
 
 
 def find(machine: Machine, world: World) -> Resolution:
     """What the matchers of the machine's VM lead to; `vm` is the VM after inference."""
+    if not refers(machine.vm):
+        return Resolution(vm={key: value for key, value in machine.vm.items() if key != "status"})
     own = {matcher.field: stored for matcher in MATCHERS if (stored := _own(machine, matcher.field))}
     found = world.resolver.resolve(_with_status(machine, own), namespace=machine.namespace)
     errors = tuple(each for each in found.errors if each.matcher not in own)
@@ -59,6 +62,8 @@ def expanded(machine: Machine, world: World) -> Object | None:
 
     upstream: pkg/instancetype/apply/vm.go:ApplyToVM
     """
+    if not refers(machine.vm):
+        return machine.spec
     found = find(machine, world)
     if found.errors:
         return None

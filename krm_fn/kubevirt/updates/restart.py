@@ -56,6 +56,8 @@ def restart_required(machine: Machine, world: World) -> str | None:
     if machine.started is None or machine.running is None:
         return None
     now = expanded(machine, world)
+    if now is not None and machine.started == machine.vm["spec"]:
+        return ""
     before = expanded(machine.but(vm={**machine.vm, "spec": machine.started}), world)
     if now is None or before is None:
         return None

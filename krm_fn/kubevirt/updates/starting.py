@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 class Start(Value):
-    """The instance that a VM starts as; None where it does not start, then `error` says why."""
+    """The instance that a VM starts as; None where it does not start, then `error` says why. `found` is what it is made of."""
 
     running: Running | None
     error: str = ""
+    found: Resolution | None = None
 
 
 def instance_of(machine: Machine, world: World) -> Start:
@@ -39,7 +40,7 @@ def instance_of(machine: Machine, world: World) -> Start:
     if causes:
         return Start(running=None, error=causes[0].message)
     running = running_of(made)
-    return Start(running=running.but(unshared=unshared(running.spec, machine.namespace, world)))
+    return Start(running=running.but(unshared=unshared(running.spec, machine.namespace, world)), found=found)
 
 
 def made_of(found: Resolution, machine: Machine, world: World) -> Running | None:

@@ -6,7 +6,7 @@ upstream: k8s.io/apimachinery/pkg/api/equality:Semantic
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, is_set
+from krm_fn.base.paths import SCALARS, as_map
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.quantity import canonical
 
@@ -41,6 +41,8 @@ PLAIN_BELOW = frozenset(
 )
 QUANTITIES = frozenset((("memory", "guest"), ("memory", "maxGuest"), ("emptyDisk", "capacity"), ("hostDisk", "capacity")))
 AMOUNTS = ("requests", "limits")
+# The last keys of fields whose scalars are not kept as they are.
+OF_GO = PLAIN | {key for _, key in (*PLAIN_BELOW, *QUANTITIES)}
 # Maps of any keys, of which an empty one is none.
 MAPS = ("nodeSelector", "labels", "annotations", *AMOUNTS)
 
@@ -64,23 +66,23 @@ def stored_spec(spec: Object) -> Object:
 
 
 def _without_unset(value: Any, above: str) -> Any:
-    if isinstance(value, dict):
-        if above in AMOUNTS:
-            return {key: canonical(amount) for key, amount in value.items() if amount is not None}
-        found = {}
-        for key, each in value.items():
-            kept = _kept(key, each, above)
-            if is_set(kept) and (kept != {} or key not in MAPS):
+    if isinstance(value, list):
+        return [_without_unset(each, above) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if above in AMOUNTS:
+        return {key: canonical(amount) for key, amount in value.items() if amount is not None}
+    found = {}
+    for key, each in value.items():
+        if each.__class__ not in SCALARS:
+            kept = _without_unset(each, key)
+            if kept or (kept == {} and key not in MAPS):
                 found[key] = kept
-        return found
-    return [_without_unset(each, above) for each in value] if isinstance(value, list) else value
+        elif each is not None and each != "" and (key not in OF_GO or _is_kept(key, each, above)):
+            found[key] = canonical(each) if (above, key) in QUANTITIES else each
+    return found
 
 
-def _kept(key: str, value: Any, above: str) -> Any:
-    """The value as it is kept, None where it is left out."""
-    if isinstance(value, dict | list):
-        return _without_unset(value, key)
-    if (above, key) in QUANTITIES:
-        return canonical(value)
-    plain = key in PLAIN or (above, key) in PLAIN_BELOW
-    return None if plain and not value else value
+def _is_kept(key: str, value: Any, above: str) -> bool:
+    """False for a zero of a plain field."""
+    return bool(value) or not (key in PLAIN or (above, key) in PLAIN_BELOW)

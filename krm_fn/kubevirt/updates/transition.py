@@ -54,8 +54,8 @@ class Transition(Value):
 
 
 def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
-    """The VM as the cluster has it, its references stored or expanded; what its status names already is kept."""
-    machine = Machine(vm=stored(vm), migratable=migratable, pins=pins_of(vm))
+    """A VM in the stored form as the cluster has it, its references stored or expanded; what its status names is kept."""
+    machine = Machine(vm=vm, migratable=migratable, pins=pins_of(vm))
     machine = machine.but(vm=written(machine, world))
     for _ in range(PASSES):
         synced = sync(machine, world).machine
@@ -110,18 +110,14 @@ def transition(old: Object, new: Object, base: World, head: World, *, write: Wri
     `migratable`: the instance can be live-migrated; None: as it says itself, and yes where that is not known.
     """
     was, now = stored(old), stored(new)
-    first, start = started(created(old, base, migratable=migratable is not False), base)
+    first, start = started(created(was, base, migratable=migratable is not False), base)
     known = assessment(first, head) if migratable is None else None
     if known:
         status = verdict_of(known, shared(first.namespace, base, head)).status
         first = first.but(migratable=status is not False)
     vm = write(was, now, first.vm)
-    machine, verdict = first, Verdict(vm=first.vm)
-    if vm is not None:
-        verdict = admitted(first.but(vm=stored(vm)), head, before=first.vm)
-        if verdict.allowed:
-            machine = first.but(vm=verdict.vm)
-    settled_at = settled(machine, head)
+    verdict = Verdict(vm=first.vm) if vm is None else admitted(first.but(vm=stored(vm)), head, before=first.vm)
+    settled_at = settled(first.but(vm=verdict.vm) if verdict.allowed else first, head)
     following = followed(settled_at, head)
     after = settled_at if following == settled_at else settled(following, head)
     return Transition(
@@ -142,17 +138,18 @@ def transition(old: Object, new: Object, base: World, head: World, *, write: Wri
 
 def fresh(old: Object, new: Object, base: World, head: World) -> Transition:
     """What VMs that are created from the two manifests start as, each in its cluster: nothing that exists is looked at."""
-    first, last = created(old, base), created(new, head)
+    was, now = stored(old), stored(new)
+    first, last = created(was, base), created(now, head)
     return Transition(
         base=first,
         head=last,
         after=last,
         first=next_start(first, base),
         last=next_start(last, head),
-        verdict=admitted(Machine(vm=stored(new)), head),
+        verdict=admitted(Machine(vm=now), head),
         sent=True,
         origin=base,
         world=head,
-        old=stored(old),
-        new=stored(new),
+        old=was,
+        new=now,
     )

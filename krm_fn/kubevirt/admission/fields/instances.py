@@ -141,7 +141,7 @@ def _vmx(scope: Scope) -> Iterator[Cause]:
 @examine(upstream=VMI + "ValidateVirtualMachineInstancePerArch")
 def architecture_limits(scope: Scope) -> Iterator[Cause]:
     architecture = scope.spec.get("architecture")
-    known = [row for row in PLATFORMS if scope.release.within(since=row.since, until=row.until)]
+    known = scope.release.rows(PLATFORMS)
     platform = next((row for row in known if row.architecture == architecture), None)
     if platform is None:
         if scope.release.within(since=PLATFORMS_COMPLETE_SINCE):
