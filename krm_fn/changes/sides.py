@@ -16,6 +16,7 @@ from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.kubevirt.updates.machine import World
 from krm_fn.pipeline.analysis import Analysis, analysis_of
+from krm_fn.rules.facts.bundles import Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,15 +84,20 @@ def side_of(resource_list: Object) -> Side:
     return side([with_integers(item) for item in items], settings)
 
 
-def side(items: list[Any], settings: Config, external: Sequence[Externals] = ()) -> Side:
-    """The side of these items under a config. `external` are objects that are in the cluster and that the items lack."""
+def side(
+    items: list[Any], settings: Config, external: Sequence[Externals] = (), affixes: tuple[tuple[str, str], ...] = ()
+) -> Side:
+    """The side of these items under a config.
+
+    `external` are objects that are in the cluster and that the items lack, `affixes` what kustomizations added to names.
+    """
     objects = _last_of_each([entry.obj for entry in entries(items)])
-    found = _side(Bundle(objects, external=external), settings)
+    found = _side(Bundle(objects, external=external, affixes=affixes), settings)
     assumed = dict(_external(found)) if external else {}
     if not assumed:
         return found
     stand_ins = {str(ref): _stand_in(ref) for refs in assumed.values() for ref in refs}
-    whole = _side(Bundle([*objects, *stand_ins.values()], external=external), settings)
+    whole = _side(Bundle([*objects, *stand_ins.values()], external=external, affixes=affixes), settings)
     return whole.but(bundle=found.bundle, assumed=assumed)
 
 
@@ -122,7 +128,7 @@ def _side(bundle: Bundle, settings: Config) -> Side:
     for group, kind in SERVED:
         for entry in bundle.ordered(bundle.of_kind(kind, group)):
             holders.setdefault(key_of(entry.obj), entry)
-    analysis = analysis_of(bundle, settings)
+    analysis = analysis_of(bundle, settings, Surroundings(affixes=bundle.affixes))
     resolver = analysis.resolver()
 
     def resolved(entry: Entry) -> Resolution | None:

@@ -15,7 +15,6 @@ from krm_fn.findings.results import report
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Options
-from krm_fn.repositories.material import material_of
 from krm_fn.repositories.running import run
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import passed_over, reported
@@ -62,13 +61,12 @@ class Read(Value):
     @property
     def beside(self) -> Surroundings:
         """What is known beside the bundle."""
-        return self.taken.surroundings(self.unit.settings.externals)
+        return self.parsed.beside(self.taken, self.unit.settings)
 
     @cached_property
     def material(self) -> Material:
         """The bundle as a unit of a run."""
-        target = self.unit.target if self.found.is_built else None
-        return material_of(self.found, self.unit.settings, self.beside, target)
+        return self.parsed.material(self.unit, self.taken)
 
 
 class Bundles(Value):

@@ -117,7 +117,7 @@ class TreeUnits(Value):
         """The side of one unit, with no object where there is no such unit."""
         found = self.objects.get(key, UnitObjects())
         external = self.units[key].settings.externals if key in self.units else ()
-        return sides.side([*found.items, *found.taken], settings, external)
+        return sides.side([*found.items, *found.taken], settings, external, found.affixes)
 
 
 def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> TreeUnits:

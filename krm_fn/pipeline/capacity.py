@@ -17,6 +17,7 @@ from krm_fn.pipeline.facts import every, gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.pipeline.starts import Starts
 from krm_fn.rules import registry
+from krm_fn.rules.bundle.former_name import stopping
 from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, NO_SURROUNDINGS
 from krm_fn.sizing import quotas, storage
 from krm_fn.sizing.demands import Subject, demand
@@ -138,6 +139,7 @@ def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
     if unknown:
         return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, unknown=unknown)
     found = tuple(finding.message for finding in registry.judge("vm", vm, {}) if finding.severity == "error")
+    found += tuple(hit.message for hit in stopping(vm))
     if found and not _starts_all_the_same(vm):
         return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found)
     causes = refused(vm)

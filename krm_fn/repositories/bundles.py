@@ -27,7 +27,7 @@ class UnitObjects(Value):
     """The objects of one unit as they leave for the cluster, and what it lacks and other units of its cluster offer.
 
     `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why. `counts`: objects of
-    KubeVirt are in it, or may be. `hidden` are notes about machines inside other objects.
+    KubeVirt are in it, or may be. `hidden` are notes about machines inside other objects, `affixes` what was added to names.
     """
 
     items: Sequence[Any] = ()
@@ -37,6 +37,7 @@ class UnitObjects(Value):
     hidden: tuple[str, ...] = ()
     is_whole: bool = True
     counts: bool = False
+    affixes: tuple[tuple[str, str], ...] = ()
 
 
 def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObjects:
@@ -62,4 +63,5 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         hidden=parsed.hidden,
         is_whole=is_whole,
         counts=not is_whole or written.has_kubevirt(parsed.found),
+        affixes=parsed.affixes,
     )

@@ -15,9 +15,12 @@ from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.repositories import building, charts, embedded, sharing, wants, written
+from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.material import Material
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
+from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError, Texts, unwatched
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.source import Sources
@@ -31,9 +34,9 @@ if TYPE_CHECKING:
     from krm_fn.repositories.building import Builder, Built
     from krm_fn.repositories.builds import Builds
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.material import Material
-    from krm_fn.repositories.sharing import Offer, Reach
+    from krm_fn.repositories.sharing import Offer, Reach, Taken
     from krm_fn.repositories.types import Target
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Watch
     from krm_fn.sources.salvage import Lost
 
@@ -129,6 +132,23 @@ class Parsed(Value):
     def text(self) -> bytes:
         """All texts, one behind the other."""
         return b"\n".join(source.data for source in self.found.sources)
+
+    def beside(self, taken: Taken, settings: TargetSettings, runs: int = 1) -> Surroundings:
+        """What the objects are judged with; `taken` is what the unit takes of others."""
+        return taken.surroundings(settings.externals, runs).but(affixes=self.affixes)
+
+    def material(self, unit: Unit, taken: Taken) -> Material:
+        """What the objects that are applied are sized, explained and shown by."""
+        found = self.deployed
+        target, places = unit.target if found.is_built else None, Places(found)
+        return Material(
+            found=found,
+            settings=unit.settings,
+            surroundings=self.beside(taken, unit.settings),
+            places=places,
+            target=target,
+            homes=Homes(target, found, places) if target else None,
+        )
 
     @property
     def reach(self) -> Reach:
