@@ -15,17 +15,21 @@ import hashlib
 import json
 import os
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import effective_namespace, entries, is_cluster_kind
-from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of
-from krm_fn.base.paths import canonical
+from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
+from krm_fn.base.paths import as_list, canonical, get
+from krm_fn.base.suggestions import LONGEST, Words
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.holders import holder_of
 from krm_fn.kubevirt.migratability.claims import DEFAULT_CLASS
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
+from krm_fn.sources.places import MATCHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,6 +55,7 @@ OFFERED = {**KINDS, **PLATFORM}
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 NOWHERE = ("", 0)
+MOST_MISSPELT = 50  # names of a target for which others are looked for that are similar
 SIZED = "storage"  # the key of a DataVolume whose claim a storage class decides
 # The labels of an object that say something of VMs that use it.
 LABELS = "instancetype.kubevirt.io/"
@@ -177,11 +182,26 @@ class Offered:
         self.platform = tuple(key for key in self._offers if key[0] in PLATFORM)
         self.namespaces = frozenset(namespace for namespace, _ in self._keys)
         self.names = frozenset(name for _, name in self._keys)
+        self._near: dict[str, tuple[str, ...]] = {}
         self.default_classes = tuple(name for (kind, _, _, name), found in self._offers.items() if _is_default(kind, found))
 
     def named(self, namespace: str, name: str) -> Iterable[Key]:
         """The objects of a name, of all kinds."""
         return self._keys.get((namespace, name), ())
+
+    def near(self, names: Iterable[str], namespaces: Iterable[str]) -> set[Key]:
+        """The objects whose names these may be misspellings of, and that are in one of the namespaces."""
+        likely = {each for name in names if name not in self.names for each in self._meant(name)}
+        return {key for namespace in namespaces for name in likely for key in self.named(namespace, name)}
+
+    def _meant(self, name: str) -> tuple[str, ...]:
+        if name not in self._near:
+            self._near[name] = self._words.nearest(name) if len(name) <= LONGEST else ()
+        return self._near[name]
+
+    @cached_property
+    def _words(self) -> Words:
+        return Words(self.names)
 
     @property
     def offers(self) -> Mapping[Key, list[Offer]]:
@@ -213,21 +233,38 @@ def offered_by_cluster(offers: Iterable[tuple[str, Iterable[Offer]]]) -> dict[st
 class Reach(Value):
     """What decides what a target takes of others.
 
-    These are the namespaces and words of its text, the objects that it has itself, and the folder in which it is.
+    These are the namespaces and words of its text, the objects that it has itself, the folder in which it is, and the names
+    that its machines refer to.
     """
 
     namespaces: frozenset[str]
     words: frozenset[str]
     known: frozenset[Key] = frozenset()
     folder: str = os.curdir
+    wants: frozenset[str] = frozenset()
 
 
-def reach(items: Sequence[Any], text: bytes, folder: str = os.curdir) -> Reach:
+def reach(items: Sequence[Any], data: bytes, folder: str = os.curdir) -> Reach:
     """What decides what a target with these items takes."""
     objects = [entry.obj for entry in entries(items)]
     known = frozenset(_key(obj) for obj in objects if kind_of(obj) in OFFERED)
     namespaces = frozenset(("", *map(effective_namespace, objects)))
-    return Reach(namespaces=namespaces, words=words(text), known=known, folder=folder)
+    wants = frozenset(name for obj in objects for name in wanted(obj) if name)
+    return Reach(namespaces=namespaces, words=words(data), known=known, folder=folder, wants=wants)
+
+
+def wanted(obj: Object) -> Iterator[str]:
+    """The names of the instancetype, the preference, the claims and the networks that an object with a machine refers to."""
+    holder = holder_of(obj)
+    if holder is None:
+        return
+    for matcher in MATCHERS:
+        yield text(get(obj, holder.in_vm((*matcher, "name"))))
+    for volume in as_list(get(obj, (*holder.instance, "volumes"))):
+        yield text(get(volume, ("persistentVolumeClaim", "claimName")))
+        yield text(get(volume, ("dataVolume", "name")))
+    for network in as_list(get(obj, (*holder.instance, "networks"))):
+        yield text(get(network, ("multus", "networkName"))).rpartition("/")[2]
 
 
 def taken_by(reach: Reach, offered: Offered) -> Taken:
@@ -248,6 +285,8 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
                 taken.append(variants[0])
                 reached.add(_texts(variants[0].obj))
     notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
+    near = sorted(offered.near(sorted(reach.wants)[:MOST_MISSPELT], reach.namespaces) - known)
+    taken += (offered.variants(key)[0] for key in near)  # they are proposed for what is misspelt
     return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous), notes=notes)
 
 

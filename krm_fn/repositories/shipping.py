@@ -111,7 +111,9 @@ def _offers(piece: Piece, texts: Mapping[str, bytes], offered: Offered | None) -
         return offered.offers
     loaded = loading.unpacked(piece.texts) if piece.texts else None
     given = [each.data for each in loaded.given] if isinstance(loaded, Texts) else texts.values()
-    return {key: offered.of(key) for key in sharing.reachable(sharing.words(b"\n".join(given)), offered)}
+    words = sharing.words(b"\n".join(given))
+    keys = sharing.reachable(words, offered) | offered.near(words, offered.namespaces)
+    return {key: offered.of(key) for key in keys}
 
 
 def packed(value: object) -> bytes:

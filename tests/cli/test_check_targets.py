@@ -377,6 +377,14 @@ def test_a_reference_that_kustomize_changes_too_is_right(here):
     assert renamed(here, **files) == ([], set())
 
 
+def test_a_component_has_the_references_for_all_overlays(here):
+    overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\ncomponents: [../name-references]\n"
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nconfigurations: [name-references.yaml]\n"
+    shared = {"kustomization.yaml": component, "name-references.yaml": NAME_REFERENCES.read_text()}
+    files = {"lab/kustomization.yaml": overlay, **{f"name-references/{name}": text for name, text in shared.items()}}
+    assert renamed(here, **files) == ([], set())
+
+
 def test_a_reference_that_no_prefix_explains_is_not_called_renamed(here):
     overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\n"
     wanted = REFERRING.replace("claimName: data", "claimName: dat")

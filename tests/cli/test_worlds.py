@@ -157,3 +157,22 @@ def test_another_folder_does_not_change_what_kubevirt_deploys(here: Path) -> Non
     for name, sockets in (("u1.small", 1), ("house.small", 7)):
         tree(here, {**target("elsewhere/size.yaml", own.format(name)), **target("vms/web.yaml", sized % name)})
         assert f"sockets: {sockets}\n" in run("render", "vms", cwd=here)[1]
+
+
+@pytest.mark.parametrize("words", [("check", "."), ("check", "vms"), ("render", "."), ("capacity", ".")])
+def test_a_misspelt_name_is_corrected_by_what_others_of_the_cluster_have(here: Path, words: tuple[str, ...]) -> None:
+    size = (
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\n"
+        "metadata: {name: house, namespace: vms}\nspec: {cpu: {guest: 2}, memory: {guest: 2Gi}}\n"
+    )
+    vm = (
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: vms}\n"
+        "spec:\n  runStrategy: Always\n  instancetype: {name: hous, kind: VirtualMachineInstancetype}\n"
+        "  template: {spec: {domain: {devices: {}}}}\n"
+    )
+    for folder, text in (("sizes", size), ("vms", vm)):
+        (here / folder).mkdir(exist_ok=True)
+        (here / folder / "kustomization.yaml").write_text("resources: [all.yaml]\n")
+        (here / folder / "all.yaml").write_text(text)
+    _, out, err = run(*words, cwd=here)
+    assert "VirtualMachineInstancetype vms/hous is not found; use house, or add it to the bundle" in out + err
