@@ -170,6 +170,7 @@ def test_a_misspelt_name_is_corrected_by_what_others_of_the_cluster_have(here: P
         "spec:\n  runStrategy: Always\n  instancetype: {name: hous, kind: VirtualMachineInstancetype}\n"
         "  template: {spec: {domain: {devices: {}}}}\n"
     )
+    git(here, "init", "-q")
     for folder, text in (("sizes", size), ("vms", vm)):
         (here / folder).mkdir(exist_ok=True)
         (here / folder / "kustomization.yaml").write_text("resources: [all.yaml]\n")
