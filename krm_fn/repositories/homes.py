@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.holders import counterparts
 from krm_fn.repositories.origins import Origin, Origins, located
 from krm_fn.sources.places import MATCHERS
 from krm_fn.yamlio import ListText
@@ -59,19 +60,13 @@ class Homes:
 
     def _of_lost(self, of: Finding | Related) -> Origin | None:
         """The patch that took away what an entry of another list needs, where that is what a finding is about."""
-        match of.path:
-            case (*spec, "domain", "devices", "disks" | "filesystems" | "interfaces" as key, int(), "name"):
-                path = (*spec, "networks" if key == "interfaces" else "volumes")
-            case (*spec, "networks", int(), "name"):
-                path = (*spec, "domain", "devices", "interfaces")
-            case _:
-                return None
-        name = getattr(of, "current", UNSET)
-        if of.item < 0 or not of.file or not isinstance(name, str):
+        name, others = getattr(of, "current", UNSET), counterparts(of.path)
+        if not others or of.item < 0 or not of.file or not isinstance(name, str):
             return None
-        obj, path = self._items[of.item], (*of.inside, *path)
-        has = any(as_map(each).get("name") == name for each in as_list(get(obj, path)))
-        return None if has else self._origins.of_lost(obj, path, name, of.file)
+        obj, paths = self._items[of.item], [(*of.inside, *other) for other in others]
+        if any(as_map(each).get("name") == name for path in paths for each in as_list(get(obj, path))):
+            return None
+        return next(filter(None, (self._origins.of_lost(obj, path, name, of.file) for path in paths)), None)
 
     def _text(self, file: str) -> StreamText | None:
         """The text of a file that the target is made of."""

@@ -54,6 +54,7 @@ def render_unit(unit: Unit, parsed: Parsed, taken: Taken, options: Options, *, w
     if not (parsed.found.sources or parsed.lost):
         found = passed_over(parsed.found.skipped, unit.settings.config.severity, judging.release_of(unit.settings.config))
         return RenderedUnit(result=judging.of_no_object(found, unit.settings).but(name=unit.name, notes=parsed.notes))
+    parsed = parsed.but(found=parsed.written or parsed.found, written=None)  # a step after this one fills placeholders in
     applied = parsed.deployed
     beside = parsed.beside(taken, unit.settings, options.runs)
     outcome = rendered(applied, unit.settings.config, beside, ignores=options.ignores)
