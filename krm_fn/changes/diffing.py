@@ -121,30 +121,34 @@ class Sides(Value):
         """What happens to the object of a key; None where neither side of it can be in a cluster."""
         if old is None or new is None:
             change = ADDED if old is None else "removed"
-            values = self.head.open.get(key) if change == ADDED else None
-            return {**_record(key, change), "effect": [change], **({"unknown": {"values": list(values)}} if values else {})}
+            unknown = self._unknown(key, self.head) if change == ADDED else {}
+            return {**_record(key, change), "effect": [change], **({"unknown": unknown} if unknown else {})}
         if old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
             return {**_record(key, "changed"), **refused_record(wrong)}
         if misshapen(old.obj, self.base.analysis.release):  # no cluster has the old one
             return {**_record(key, ADDED), "effect": [ADDED]} if old.obj != new.obj else None
         if old.obj != new.obj and any(shape_is_open(each.obj, self.head.analysis.release) for each in (old, new)):
-            found = {*self.base.open.get(key, ()), *self.head.open.get(key, ())} or {SHAPE}
-            return {**_record(key, "changed"), "effect": [NOTHING], "unknown": {"values": sorted(found)}}
+            unknown = self._unknown(key, self.base, self.head) or {"values": [SHAPE]}
+            return {**_record(key, "changed"), "effect": [NOTHING], "unknown": unknown}
         pair = self._pair(old, new)
         record = {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
         return self._with_unknown(record, key, pair)
 
     def _with_unknown(self, record: Object, key: Key, pair: Pair) -> Object:
         """The record without sizes, if the object refers to what only the cluster has; that is named."""
-        refs = {*self.base.assumed.get(key, ()), *self.head.assumed.get(key, ())}
-        values = {*self.base.open.get(key, ()), *self.head.open.get(key, ())}
-        if not (refs or values):
+        unknown = self._unknown(key, self.base, self.head)
+        if not unknown:
             return record
         known = {name: value for name, value in record.items() if name not in ("guest", "pod")}
         if not (pair.is_edited or is_worth_telling(known)):
             return known
-        said = {"objects": sorted(map(str, refs)), "values": sorted(values)}
-        return {**known, "unknown": {**record.get("unknown", {}), **{name: each for name, each in said.items() if each}}}
+        return {**known, "unknown": {**record.get("unknown", {}), **unknown}}
+
+    def _unknown(self, key: Key, *sides: Side) -> Object:
+        """What decides the sizes of an object and is not known on one of these sides."""
+        refs = {str(ref) for side in sides for ref in side.assumed.get(key, ())}
+        values = {value for side in sides for value in side.open.get(key, ())}
+        return {name: sorted(found) for name, found in (("objects", refs), ("values", values)) if found}
 
     def _keys_of(self, pair: Pair) -> Object:
         kind = pair.owner.kind

@@ -84,7 +84,9 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     workspace = request.searched(bar)
     units = units_of(request, workspace)
     how = Options(using=build_flags.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
-    found = run(units, how, _read, title="Reading", jobs=1, watch=bar.watch, others=workspace.others)
+    found = run(
+        units, how, _read, title="Reading", jobs=request.flags["jobs"], watch=bar.watch, others=workspace.others, here=True
+    )
     left_out = [*map(_unread, found), *workspace.about()]
     report(combined_findings(left_out), sys.stderr)
     if request.flags["verbose"]:

@@ -79,6 +79,7 @@ class Workspace:
             int, tuple[Read, Taken, UnitResult]
         ] = {}  # what was read, what it takes of others, and the judgement
         self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
+        self._about: list[UnitResult] = []  # what there is to say of files that are not read
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
         self._keeping: AbstractContextManager[object] = nullcontext() if afresh else Keeper()
 
@@ -146,6 +147,7 @@ class Workspace:
             try:
                 self._searched = Searched(NOWHERE.but(paths=(os.curdir,)))
                 self._take_units()
+                self._about = self._searched.passed_over()
             except RenderError as error:
                 self.error = error
                 self._units, self._results = [], []
@@ -158,6 +160,7 @@ class Workspace:
         """The findings of all units by file; those about no file are left out."""
         found: dict[str, list[Finding]] = {}
         each = [finding for _, result in self._results for finding in result.renumbered(0).findings]
+        each += [finding for result in self._about for finding in result.findings]
         each += [finding for file in self.texts for finding in self._unreadable(file)]
         for finding in merging.merged(each):
             if finding.file:

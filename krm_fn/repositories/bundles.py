@@ -8,7 +8,7 @@ from krm_fn.base.value import Value
 from krm_fn.repositories import judging, written
 from krm_fn.repositories.leaving import leaving
 from krm_fn.sources.places import Places
-from krm_fn.sources.salvage import WRONG, reported
+from krm_fn.sources.salvage import WRONG, passed_over, reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.sharing import Taken
 
 
-ERROR = "error"
+ERROR, NO_FILE = "error", "unreadable-file"
 
 
 class UnitObjects(Value):
@@ -51,8 +51,10 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         notes = judging.judge_problem(unit, parsed.problem).notes
         return UnitObjects(findings=about, notes=notes, is_whole=False, counts=parsed.problem.counts)
     found = leaving(parsed, taken, unit.settings)
-    is_whole = all(each.sort != WRONG for each in parsed.lost) and not found.fails
-    unread = reported(parsed.lost, config.severity, judging.release_of(config))
+    release = judging.release_of(config)
+    absent = [each for each in passed_over(parsed.found.skipped, config.severity, release) if each.rule == NO_FILE]
+    is_whole = all(each.sort != WRONG for each in parsed.lost) and not (found.fails or absent)
+    unread = [*reported(parsed.lost, config.severity, release), *absent]
     if found.fails:
         unread += Places(parsed.found).located(each for each in found.findings if each.severity == ERROR)
     return UnitObjects(

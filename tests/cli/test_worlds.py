@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -177,3 +178,23 @@ def test_a_misspelt_name_is_corrected_by_what_others_of_the_cluster_have(here: P
         (here / folder / "all.yaml").write_text(text)
     _, out, err = run(*words, cwd=here)
     assert "VirtualMachineInstancetype vms/hous is not found; use house, or add it to the bundle" in out + err
+
+
+@pytest.mark.parametrize(
+    "words", ["check . --no-cache", "render .", "capacity .", "explain .", "report . -o page.html", "diff . ."]
+)
+def test_as_many_processes_build_as_jobs_says(here: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = shutil.which("kustomize")
+    script = here / "bin" / "kustomize"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\n[ "$1" = build ] && echo $PPID >> "{here}/parents"\nsleep 0.2\nexec "{real}" "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec:\n  runStrategy: Always\n"
+    vm += "  instancetype: {name: u1.small}\n  template: {spec: {domain: {devices: {}}}}\n"
+    one = {"kustomization.yaml": "resources: [vm.yaml]\n", "vm.yaml": vm}
+    root = tree(here / "many", {f"{folder}/{name}": text for folder in "abcd" for name, text in one.items()})
+    for jobs in (1, 2):
+        (here / "parents").write_text("")
+        assert run(*words.split(), "--jobs", str(jobs), cwd=root)[0] == 0
+        assert len({*(here / "parents").read_text().split()}) == jobs

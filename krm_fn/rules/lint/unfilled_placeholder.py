@@ -9,9 +9,9 @@ capitals. Multi-line strings, cloud-init data, annotations and commands are skip
 there. So are OpenShift Templates and VirtualMachineTemplates, which have parameters.
 
 Why it matters: the file is a template. Other defects of such a value are not reported, because the value is not known before
-the placeholder is replaced, as Flux does with `${NAME}`. If it has a default, as `${NAME:=default}` and `{{ name | default(1) }}`
-have, the default counts as the value, in all commands. `<name>` and `CLAIM_NAME` are a warning, because guides write them
-for readers to replace. The other forms are an info, because a tool may replace them.
+the placeholder is replaced, as Flux does with `${NAME}`. If it has a default, as `${NAME:=default}` and
+`{{ name | default(1) }}` have, the default counts as the value, in all commands. `<name>` and `CLAIM_NAME` are a warning,
+because guides write them for readers to replace. The other forms are an info, because a tool may replace them.
 
 Fix: replace it, or check the output of the step that replaces it: `flux envsubst < vm.yaml | kubevirt-render check -`. Set
 the severity to `off` for files that are meant to be templates.
