@@ -64,6 +64,11 @@ def is_filled_in(word: object) -> bool:
     )
 
 
+def is_filled_key(key: object) -> bool:
+    """True for a key that a tool fills in. One such as `$patch` is none."""
+    return isinstance(key, str) and any(mark in key for mark in MARKS)
+
+
 def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
     """The placeholders in a value, each of them once. A text of several lines has none, because it may be a script.
 
@@ -126,7 +131,7 @@ def open_values(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
         yield from ((path, found) for found in placeholders(value, path))
     elif isinstance(value, dict):
         for key, below in value.items():
-            if is_filled_in(key):
+            if is_filled_key(key):
                 yield path, str(key)
             elif key not in OTHERS:
                 yield from open_values(below, (*path, key))

@@ -8,7 +8,7 @@ report the same value. Hosts and the command do not print consequences.
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get, is_set
-from krm_fn.base.placeholders import is_filled_in, placeholders
+from krm_fn.base.placeholders import is_filled_key, placeholders
 from krm_fn.kubevirt.admission.settled import rests_on_placeholder
 from krm_fn.kubevirt.holders import DOMAIN
 
@@ -112,7 +112,7 @@ def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
     """
     if finding.rule == PLACEHOLDER:
         return False
-    if any(isinstance(step, str) and is_filled_in(step) for step in finding.path[-1:]):
+    if any(map(is_filled_key, finding.path[-1:])):
         return True
     return obj is not None and rests_on_placeholder(obj, finding.path, finding.current)
 

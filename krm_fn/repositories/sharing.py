@@ -14,25 +14,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import effective_namespace, entries, is_cluster_kind
-from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
-from krm_fn.base.paths import as_list, canonical, get
+from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of
+from krm_fn.base.paths import canonical
 from krm_fn.base.suggestions import LONGEST, Words
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.kubevirt import catalogue
-from krm_fn.kubevirt.holders import holder_of
 from krm_fn.kubevirt.migratability.claims import DEFAULT_CLASS
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
+from krm_fn.repositories.names import WORD, texts_of, wanted, words
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
-from krm_fn.sources.places import MATCHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.external import Externals
@@ -53,7 +50,6 @@ PLATFORM = {"KubeVirt": "kubevirt.io", "HyperConverged": "hco.kubevirt.io"}
 OFFERED = {**KINDS, **PLATFORM}
 # Rules about objects that nothing in a target uses: others may.
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))
-WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 NOWHERE = ("", 0)
 MOST_MISSPELT = 50  # names of a target for which others are looked for that are similar
 SIZED = "storage"  # the key of a DataVolume whose claim a storage class decides
@@ -119,11 +115,8 @@ def is_deployed(offer: Offer) -> bool:
 def _offer(obj: Object, target: str, file: str, index: int) -> Offer:
     kind, group, namespace, name = _key(obj)
     key = {"kind": kind, "group": group, "namespace": namespace, "name": name}
-    return Offer(**key, text=_text(obj), digest=_digest(obj), target=target, file=file, index=index)
-
-
-def _text(obj: Object) -> str:
-    return json.dumps({**obj}, separators=(",", ":"), skipkeys=True, default=repr)
+    text = json.dumps({**obj}, separators=(",", ":"), skipkeys=True, default=repr)
+    return Offer(**key, text=text, digest=_digest(obj), target=target, file=file, index=index)
 
 
 def _digest(obj: Object) -> str:
@@ -135,11 +128,6 @@ def _digest(obj: Object) -> str:
     bare = {key: value for key, value in obj.items() if key not in left_out}
     labels = {key: value for key, value in labels_of(obj).items() if str(key).startswith(LABELS)}
     return hashlib.blake2b(canonical([bare, labels]).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()
-
-
-def words(text: bytes) -> frozenset[str]:
-    """The words of a text that may be names."""
-    return frozenset(word.decode() for word in set(WORD.findall(text)))
 
 
 def runs(units: Sequence[object]) -> int:
@@ -182,7 +170,7 @@ class Offered:
         self.platform = tuple(key for key in self._offers if key[0] in PLATFORM)
         self.namespaces = frozenset(namespace for namespace, _ in self._keys)
         self.names = frozenset(name for _, name in self._keys)
-        self._near: dict[str, tuple[str, ...]] = {}
+        self._words, self._near = Words(self.names), dict[str, tuple[str, ...]]()
         self.default_classes = tuple(name for (kind, _, _, name), found in self._offers.items() if _is_default(kind, found))
 
     def named(self, namespace: str, name: str) -> Iterable[Key]:
@@ -198,10 +186,6 @@ class Offered:
         if name not in self._near:
             self._near[name] = self._words.nearest(name) if len(name) <= LONGEST else ()
         return self._near[name]
-
-    @cached_property
-    def _words(self) -> Words:
-        return Words(self.names)
 
     @property
     def offers(self) -> Mapping[Key, list[Offer]]:
@@ -253,20 +237,6 @@ def reach(items: Sequence[Any], data: bytes, folder: str = os.curdir) -> Reach:
     return Reach(namespaces=namespaces, words=words(data), known=known, folder=folder, wants=wants)
 
 
-def wanted(obj: Object) -> Iterator[str]:
-    """The names of the instancetype, the preference, the claims and the networks that an object with a machine refers to."""
-    holder = holder_of(obj)
-    if holder is None:
-        return
-    for matcher in MATCHERS:
-        yield text(get(obj, holder.in_vm((*matcher, "name"))))
-    for volume in as_list(get(obj, (*holder.instance, "volumes"))):
-        yield text(get(volume, ("persistentVolumeClaim", "claimName")))
-        yield text(get(volume, ("dataVolume", "name")))
-    for network in as_list(get(obj, (*holder.instance, "networks"))):
-        yield text(get(network, ("multus", "networkName"))).rpartition("/")[2]
-
-
 def taken_by(reach: Reach, offered: Offered) -> Taken:
     """What a target takes of all that its cluster offers, itself included: what it has, it takes from nobody."""
     known = {*reach.known, *offered.platform}
@@ -283,7 +253,7 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
                 ambiguous.append(_ambiguous(key, variants))
             else:
                 taken.append(variants[0])
-                reached.add(_texts(variants[0].obj))
+                reached.add(texts_of(variants[0].obj))
     notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
     near = sorted(offered.near(sorted(reach.wants)[:MOST_MISSPELT], reach.namespaces) - known)
     taken += (offered.variants(key)[0] for key in near)  # they are proposed for what is misspelt
@@ -332,7 +302,7 @@ def reachable(words: Iterable[str], offered: Offered) -> set[Key]:
         known |= new
         for key in new:
             for variant in offered.variants(key):
-                reached.add(_texts(variant.obj))
+                reached.add(texts_of(variant.obj))
     return known
 
 
@@ -363,18 +333,6 @@ def _note(offer: Offer, found: Sequence[Offer]) -> str:
     targets = list(dict.fromkeys(each.target for each in found))
     same = ", which have the same one" if len(targets) > 1 else ""
     return f"{named} comes from target{'s' if same else ''} {listed(targets, 'and')}{same}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The words in the texts of an object, keys left out."""
-    if isinstance(value, dict):
-        for below in value.values():
-            yield from _texts(below)
-    elif isinstance(value, list):
-        for below in value:
-            yield from _texts(below)
-    elif isinstance(value, str):
-        yield from words(value.encode(errors="replace"))
 
 
 def _key(obj: Object) -> Key:

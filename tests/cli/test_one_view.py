@@ -146,12 +146,12 @@ def test_the_plugin_prints_the_vms_that_render_prints(here: Path, shape: str) ->
     code, out, err = run("argocd", "generate", "--allow-empty", cwd=here)
     if code:  # it prints all or nothing: Argo CD deletes what is missing
         assert (out, err.count("error: ")) == ("", err.count("error: ") or 1)
-        assert rendered(here) is None or rules(here) & {*UNREAD, "foreign-document", "unrendered-template"}
+        assert rendered(here) is None or "bad.yaml" in err or rules(here) & {*UNREAD, "unrendered-template"}
     elif (expected := rendered(here)) is not None:
         assert printed(out) == expected
 
 
-def test_a_commit_has_what_the_folder_has(here: Path) -> None:
+def test_a_commit_has_what_the_folder_has(here: Path, shape: str) -> None:
     git(here, "init", "-q", "-b", "main")
     commit(here, {})
     code, out, _ = run("diff", ".", ".", "-o", "json", cwd=here)
@@ -160,14 +160,17 @@ def test_a_commit_has_what_the_folder_has(here: Path) -> None:
     found, same = ({"vms": [], **json.loads(each or "{}")} for each in (compared, out))
     assert found["vms"] == same["vms"] == []
     assert ("uncompared" in found) == ("uncompared" in same)
-    assert answer(here, "check", "--base", "HEAD", ".").get("results", []) == []
+    if shape != "link out of the repository":  # no copy of a commit has it
+        assert answer(here, "check", "--base", "HEAD", ".").get("results", []) == []
 
 
-def test_unsaved_texts_are_judged_as_saved_ones(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsaved_texts_are_judged_as_saved_ones(here: Path, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shape == "link to a base":  # kustomize refuses the link, and gets a copy without it
+        return
     monkeypatch.chdir(here)
     saved = {(file, each.rule) for file, told in Session().begin().items() for each in told}
     files = [file for file in here.rglob("*.y*ml") if file.is_file() and not file.is_symlink()]
-    texts = {file: file.read_bytes().decode() for file in files if "kustomization" not in file.name}
+    texts = {file: file.read_bytes().decode() for file in files if not file.name.startswith((".", "kustomization"))}
     for file in texts:
         file.write_text("")
     session = Session()

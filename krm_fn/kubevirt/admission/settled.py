@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.base.placeholders import is_filled_in, placeholders
+from krm_fn.base.placeholders import is_filled_in, is_filled_key, placeholders
 from krm_fn.kubevirt.holders import counterparts
 
 TYPE_CHECKING = False
@@ -23,11 +23,15 @@ def settled(causes: Iterable[Cause], obj: Object) -> tuple[Cause, ...]:
 
 def rests_on_placeholder(obj: Object, path: Path, current: Any) -> bool:
     """True where what is said of a place depends on a placeholder: of its value, of a key there, or of a name that it needs."""
-    if placeholders(current) or any(isinstance(step, str) and is_filled_in(step) for step in path):
+    if placeholders(current) or any(map(is_filled_key, path)):
         return True
     others = counterparts(path)
     names = (as_map(each).get("name") for at in (path[:-2], *others) for each in as_list(get(obj, at))) if others else ()
-    return any(_is_open(obj, at) for at in (path, *others)) or any(map(is_filled_in, (*as_map(get(obj, path)), *names)))
+    return (
+        any(_is_open(obj, at) for at in (path, *others))
+        or any(map(is_filled_key, as_map(get(obj, path))))
+        or any(map(is_filled_in, names))
+    )
 
 
 def _is_open(obj: Any, path: Path) -> bool:

@@ -38,6 +38,8 @@ STATUS_LABEL_CHECKED_SINCE = (1, 5, 2)
 
 
 # The number of found objects and revisions that are kept. In a large list, each of them is read again when it is needed.
+# What each form of placeholder has, for which nothing more is loaded.
+MARKS = ("$", "{{", "<", "__")
 REMEMBERED = 2_500
 
 
@@ -135,7 +137,7 @@ class Finder:
     def _open(self, wanted: Wanted, found: Found) -> ResolutionError | None:
         """Why nobody can tell what the object sets: its vCPUs are placeholders."""
         cpu = as_map(found.spec.get("cpu"))
-        if not any(isinstance(value, str) for value in cpu.values()):
+        if not any(mark in value for value in cpu.values() if isinstance(value, str) for mark in MARKS):
             return None
         from krm_fn.base.placeholders import open_values  # needed for few objects
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
-from krm_fn.base.placeholders import OTHERS, is_filled_in, is_in_capitals, may_be_in, placeholders
+from krm_fn.base.placeholders import OTHERS, is_filled_key, is_in_capitals, may_be_in, placeholders
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.templates import is_template
 from krm_fn.rules.registry import Hit, rule
@@ -105,7 +105,7 @@ def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
         key, value = next(entries, (None, None))
         if key is None:
             around.pop()
-        elif is_filled_in(key):
+        elif is_filled_key(key):
             yield path, key
         elif isinstance(value, str):
             yield (*path, key), value
