@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.cli.rules import documentation, severity
+from krm_fn.kubevirt.admission.gates import GATES
 from krm_fn.rules.registry import ALWAYS, CASE, all_rules
 
 if TYPE_CHECKING:
+    from krm_fn.kubevirt.admission.gates import GATES
     from krm_fn.kubevirt.releases import Version
-    from krm_fn.rules.registry import Rule
+from krm_fn.rules.registry import Rule
 
 PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 # What `check --fix` does with what a rule proposes, by `Rule.certain`.
@@ -68,7 +70,19 @@ def page(rule: Rule) -> str:
     facts += [f"Upstream: `{rule.upstream}`"] if rule.upstream else []
     facts += [f"[`check --fix`](../check.md#fixing): {FIXES[rule.certain]}"] if rule.certain else []
     head = "\n".join(f"- {fact}" for fact in facts)
-    return f"{MADE}# {rule.id}\n\n{title(rule)}.\n\n{head}\n\n{body(rule)}"
+    table = f"\n{gates()}" if rule.id == "unknown-feature-gate" else ""
+    return f"{MADE}# {rule.id}\n\n{title(rule)}.\n\n{head}\n\n{body(rule)}{table}"
+
+
+def gates() -> str:
+    """The table of all feature gates."""
+
+    def state(name: str, since: Version) -> str:
+        return f"{name or 'gone'} since {'.'.join(map(str, since))}"
+
+    rows = [f"| `{gate}` | {', '.join(state(*each) for each in states)} |" for gate, states in GATES.items()]
+    head = ["## Feature gates", "", "| gate | state |", "|---|---|"]
+    return "\n".join(head + rows) + "\n"
 
 
 def index(rules: list[Rule]) -> str:

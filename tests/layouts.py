@@ -295,4 +295,44 @@ SHAPES: dict[str, dict[str, str]] = {
         ),
         "vm.yaml": VM,
     },
+    "link to a file": {"vms/vm.yaml": VM, "link.yaml": "-> vms/vm.yaml"},
+    "link to a folder": {"vms/vm.yaml": VM, "linked": "-> vms"},
+    "link that a kustomization lists": {K: "resources: [link.yaml]\n", "link.yaml": "-> files/vm.yaml", "files/vm.yaml": VM},
+    "link to a base": {**under("base", ONE), "prod/base": "-> ../base", "prod/kustomization.yaml": "resources: [base]\n"},
+    "link out of the repository": {"vm.yaml": VM, "out.yaml": "-> ../none/vm.yaml"},
+    "link to nothing": {"vm.yaml": VM, "gone.yaml": "-> absent.yaml"},
+    "links in a circle": {"vm.yaml": VM, "a": "-> b", "b": "-> a"},
+    "nested repository": {"vm.yaml": VM, "inner/.git/HEAD": "ref: refs/heads/main\n", "inner/db.yaml": DB},
+    "nested repository with a kustomization": {
+        **ONE,
+        "inner/.git/HEAD": "ref: refs/heads/main\n",
+        **under("inner", {K: "resources: [db.yaml]\n", "db.yaml": DB}),
+    },
+    "submodule": {"vm.yaml": VM, "inner/.git": "gitdir: ../.git/modules/inner\n", "inner/db.yaml": DB},
+    "size that is a placeholder": {"vm.yaml": VM.replace("u1.small", "${SIZE}")},
+    "size with a default": {"vm.yaml": VM.replace("u1.small", "${SIZE:=u1.small}")},
+    "memory that is a placeholder": {**ONE, "vm.yaml": VM.replace("{devices", '{memory: {guest: "${MEM}"}, devices')},
+    "placeholder as a key": {**ONE, "vm.yaml": VM.replace("spec:\n  run", 'spec:\n  "${KEY}": x\n  run')},
+    "vCPUs of an instancetype": {"vm.yaml": HOUSE, "size.yaml": SIZE.replace("guest: 2}", 'guest: "${CPUS}"}')},
+    "instancetype of the cluster": {
+        "vm.yaml": HOUSE,
+        ".kubevirt-render.yaml": (
+            "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\n"
+            "spec: {external: [{kind: VirtualMachineInstancetype}]}\n"
+        ),
+    },
+    "renamed instancetype": {
+        **under("base", {K: "resources: [vm.yaml, size.yaml]\n", "vm.yaml": HOUSE, "size.yaml": SIZE}),
+        "prod/kustomization.yaml": "resources: [../base]\nnamePrefix: prod-\n",
+    },
+    "step in each cluster": {
+        **under("north", {**ONE, K: "resources: [vm.yaml]\ntransformers: [render.yaml]\n", "render.yaml": STEP}),
+        **under("south", ONE),
+        ".kubevirt-render.yaml": (
+            "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n"
+            "  clusters: [{name: north, targets: [north]}, {name: south, targets: [south]}]\n"
+        ),
+    },
+    "made later": {K: "resources: [./app]\n", "app/kustomization.yaml.j2": "resources: []\n"},
+    "old forms": {"vm.yaml": VM.replace("runStrategy: Always", "running: true").replace("/v1\n", "/v1alpha3\n")},
 }

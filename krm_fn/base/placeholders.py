@@ -4,6 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from krm_fn.base.paths import Path
 
 MARKS = ("${", "$(", "{{", "<%")
@@ -33,6 +36,15 @@ NO_TEXTS = frozenset(("guest", "maxGuest", "memory", "cpu", "cores", "sockets", 
 NO_TEXTS |= {"url", "running", "runStrategy", "replicas", "macAddress", "storageClassName"}
 # Maps whose keys are labels. People choose their names: `name: WEB_TIER` is an ordinary label.
 LABELS = frozenset(("labels", "matchLabels", "nodeSelector"))
+# What counts where nobody sets a variable: `${SIZE:=2Gi}`, `{{ size | default("2Gi") }}`, `{{ default "2Gi" .size }}`.
+DEFAULT = r"""(?:"([^"{}]*)"|'([^'{}]*)'|([\w.-]+))"""
+DEFAULTS = (
+    r"\$\{\w+:?[-=]([^${}]*)\}",
+    rf"\{{\{{-?\s*[\w.]+\s*\|\s*(?:default|d)(?:\s+|\s*\(\s*){DEFAULT}\s*\)?\s*-?\}}\}}",
+    rf"\{{\{{-?\s*default\s+{DEFAULT}\s+[\w.]+\s*-?\}}\}}",
+)
+# Parts of objects in which such marks have other meanings.
+OTHERS = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInitConfigDrive", "command", "args", "data"))
 # Texts of which each form has one, except words in capitals.
 IN_FORMS = ("$", "{{", "<", "laceholder")
 
@@ -50,6 +62,11 @@ def is_filled_in(word: object) -> bool:
         or _has(UNDERLINED, "__", word)
         or _has(VARIABLE, "$", word)
     )
+
+
+def is_filled_key(key: object) -> bool:
+    """True for a key that a tool fills in. One such as `$patch` is none."""
+    return isinstance(key, str) and any(mark in key for mark in MARKS)
 
 
 def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
@@ -75,6 +92,54 @@ def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(re.findall(form, value)))
 
 
+def with_defaults(value: Any, path: Path = ()) -> Any:
+    """The same value with the defaults of placeholders, the same object where there is none. `path` is its place.
+
+    A text in which a placeholder without a default is left stays as it is: it is not known.
+    """
+    if isinstance(value, str):
+        return _with_default(value, path) if "${" in value or "{{" in value else value
+    if isinstance(value, dict):
+        new = {
+            with_defaults(key): below if key in OTHERS else with_defaults(below, (*path, key)) for key, below in value.items()
+        }
+        return value if all(a is b and value[a] is new[b] for a, b in zip(value, new, strict=False)) else new
+    if isinstance(value, list):
+        every = [with_defaults(below, (*path, number)) for number, below in enumerate(value)]
+        return value if all(a is b for a, b in zip(value, every, strict=True)) else every
+    return value
+
+
+def _with_default(value: str, path: Path) -> Any:
+    import re
+
+    if "\n" in value:
+        return value
+    found = value
+    for form in DEFAULTS:
+        found = re.sub(form, lambda match: next((each for each in match.groups() if each is not None), ""), found)
+    if found == value or placeholders(found, path):
+        return value
+    if not path or _is_label(path) or path[-1] == "name" or path[-1] in NAMES:
+        return found
+    return int(found) if re.fullmatch(r"-?\d{1,18}", found) else {"true": True, "false": False}.get(found, found)
+
+
+def open_values(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """The placeholders in a value, at any depth, with the place of each; keys count, too."""
+    if isinstance(value, str):
+        yield from ((path, found) for found in placeholders(value, path))
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            if is_filled_key(key):
+                yield path, str(key)
+            elif key not in OTHERS:
+                yield from open_values(below, (*path, key))
+    elif isinstance(value, list):
+        for number, below in enumerate(value):
+            yield from open_values(below, (*path, number))
+
+
 def may_be_in(value: object) -> bool:
     """False if no text in a value, at any depth, can have a placeholder for `placeholders`."""
     waiting: list[object] = [value]
@@ -84,6 +149,7 @@ def may_be_in(value: object) -> bool:
                 return True
         elif isinstance(each, dict):
             waiting += each.values()
+            waiting += each.keys()
         elif isinstance(each, list):
             waiting += each
     return False

@@ -60,6 +60,10 @@ class Words:
                 found.append((-shared, name))
         return [name for _, name in sorted(found)]
 
+    def nearest(self, word: str) -> tuple[str, ...]:
+        """At most three of the words that `word` may be a misspelling of, all equally near."""
+        return _compared(word.lower(), self.likely(word.lower()), self)
+
 
 def nearest(word: str, known: tuple[str, ...]) -> tuple[str, ...]:
     """At most three known words that `word` may be a misspelling of. All of them are equally near, and no other is nearer.
@@ -76,8 +80,7 @@ def nearest(word: str, known: tuple[str, ...]) -> tuple[str, ...]:
             if len(_known) >= REMEMBERED:
                 _known.clear()
             _known[known] = Words(known)
-        words = _known[known]
-        _nearest[key] = _compared(word.lower(), words.likely(word.lower()), words)
+        _nearest[key] = _known[known].nearest(word)
     return _nearest[key]
 
 

@@ -14,7 +14,7 @@ from krm_fn.changes.opened_gates import OpenedGates
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM, owner_of
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
-from krm_fn.changes.records import is_worth_telling, refused_record
+from krm_fn.changes.records import NOTHING, is_worth_telling, refused_record
 from krm_fn.changes.rename_records import RENAMED, told, with_renames
 from krm_fn.changes.renames import renames
 from krm_fn.changes.repeats import Repeats
@@ -22,7 +22,7 @@ from krm_fn.changes.sides import side_of
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
 from krm_fn.changes.vm_records import vm_record
-from krm_fn.kubevirt.updates.admission import misshapen
+from krm_fn.kubevirt.updates.admission import misshapen, shape_is_open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"
 ADDED = "added"
+SHAPE = "a placeholder stands for a map or a list"
 OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
@@ -63,7 +64,7 @@ def compare_all(targets: Iterable[tuple[str, Side, Side]], assumptions: Assumpti
     found: dict[str, list[Object]] = {"vms": [], "renames": [], "quotas": [], "policies": []}
     total = others = 0
     for target, base, head in targets:
-        unknown = frozenset((*base.assumed, *head.assumed))
+        unknown = frozenset((*base.assumed, *head.assumed, *base.open, *head.open))
         sizes = Sizes(base.analysis, head.analysis, new=assumptions.new, unknown=unknown)
         sides = Sides(base=base, head=head, assumptions=assumptions, sizes=sizes, repeats=Repeats())
         for key, told_of in sides.told().items():
@@ -119,24 +120,34 @@ class Sides(Value):
         """What happens to the object of a key; None where neither side of it can be in a cluster."""
         if old is None or new is None:
             change = ADDED if old is None else "removed"
-            return {**_record(key, change), "effect": [change]}
+            unknown = self._unknown(key, self.head) if change == ADDED else {}
+            return {**_record(key, change), "effect": [change], **({"unknown": unknown} if unknown else {})}
         if old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
             return {**_record(key, "changed"), **refused_record(wrong)}
         if misshapen(old.obj, self.base.analysis.release):  # no cluster has the old one
             return {**_record(key, ADDED), "effect": [ADDED]} if old.obj != new.obj else None
+        if old.obj != new.obj and any(shape_is_open(each.obj, self.head.analysis.release) for each in (old, new)):
+            unknown = self._unknown(key, self.base, self.head) or {"values": [SHAPE]}
+            return {**_record(key, "changed"), "effect": [NOTHING], "unknown": unknown}
         pair = self._pair(old, new)
         record = {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
         return self._with_unknown(record, key, pair)
 
     def _with_unknown(self, record: Object, key: Key, pair: Pair) -> Object:
         """The record without sizes, if the object refers to what only the cluster has; that is named."""
-        refs = {*self.base.assumed.get(key, ()), *self.head.assumed.get(key, ())}
-        if not refs:
+        unknown = self._unknown(key, self.base, self.head)
+        if not unknown:
             return record
         known = {name: value for name, value in record.items() if name not in ("guest", "pod")}
         if not (pair.is_edited or is_worth_telling(known)):
             return known
-        return {**known, "unknown": {**record.get("unknown", {}), "objects": sorted(map(str, refs))}}
+        return {**known, "unknown": {**record.get("unknown", {}), **unknown}}
+
+    def _unknown(self, key: Key, *sides: Side) -> Object:
+        """What decides the sizes of an object and is not known on one of these sides."""
+        refs = {str(ref) for side in sides for ref in side.assumed.get(key, ())}
+        values = {value for side in sides for value in side.open.get(key, ())}
+        return {name: sorted(found) for name, found in (("objects", refs), ("values", values)) if found}
 
     def _keys_of(self, pair: Pair) -> Object:
         kind = pair.owner.kind

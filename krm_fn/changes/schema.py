@@ -185,6 +185,7 @@ def _unknown() -> Schema:
             "featureGates": _list(TEXT, "those that refuse the update if they are closed"),
             "workloadUpdateStrategy": {"const": True, "description": "it decides whether KubeVirt starts a migration"},
             "objects": _list(TEXT, "instancetypes and preferences of the VM that only the cluster has"),
+            "values": _list(TEXT, "placeholders that decide its sizes, with their places"),
         }
     )
 

@@ -7,6 +7,7 @@ from krm_fn.base.bundle import Bundle, effective_namespace, entries
 from krm_fn.base.external import covering
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, put_in, with_integers
+from krm_fn.base.placeholders import may_be_in
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import key_of
 from krm_fn.kubevirt.configuration import kubevirt_of
@@ -16,6 +17,8 @@ from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.kubevirt.updates.machine import World
 from krm_fn.pipeline.analysis import Analysis, analysis_of
+from krm_fn.pipeline.capacity import open_needs
+from krm_fn.rules.facts.bundles import Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.settings import Config
 
+DATA = frozenset(("ConfigMap", "Secret"))  # texts of any kind
 METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
 
 
@@ -36,7 +40,7 @@ class Side(Value):
     """One side of the change: its objects and settings, and what holds a VM or an instance, by its key.
 
     `assumed` are the instancetypes and preferences that a holder refers to and that only the cluster has. `analysis` has
-    stand-ins for them, `bundle` has not.
+    stand-ins for them, `bundle` has not. `open` are the placeholders on which the sizes of a holder depend, with their places.
     """
 
     analysis: Analysis
@@ -45,6 +49,7 @@ class Side(Value):
     worlds: dict[tuple[str, str], World]
     claims: Claims
     assumed: dict[Key, tuple[Ref, ...]]
+    open: dict[Key, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes into a Value
 
     def rendered(self, entry: Entry) -> Object:
         """An object as `render` writes it; one that can't be rendered stays as it is."""
@@ -83,16 +88,32 @@ def side_of(resource_list: Object) -> Side:
     return side([with_integers(item) for item in items], settings)
 
 
-def side(items: list[Any], settings: Config, external: Sequence[Externals] = ()) -> Side:
-    """The side of these items under a config. `external` are objects that are in the cluster and that the items lack."""
+def side(
+    items: list[Any], settings: Config, external: Sequence[Externals] = (), affixes: tuple[tuple[str, str], ...] = ()
+) -> Side:
+    """The side of these items under a config.
+
+    `external` are objects that are in the cluster and that the items lack, `affixes` what kustomizations added to names.
+    """
     objects = _last_of_each([entry.obj for entry in entries(items)])
-    found = _side(Bundle(objects, external=external), settings)
+    found = _side(Bundle(objects, external=external, affixes=affixes), settings)
+    found = found.but(open=dict(_open(found)))
     assumed = dict(_external(found)) if external else {}
     if not assumed:
         return found
     stand_ins = {str(ref): _stand_in(ref) for refs in assumed.values() for ref in refs}
-    whole = _side(Bundle([*objects, *stand_ins.values()], external=external), settings)
+    whole = _side(Bundle([*objects, *stand_ins.values()], external=external, affixes=affixes), settings)
     return whole.but(bundle=found.bundle, assumed=assumed)
+
+
+def _open(found: Side) -> Iterator[tuple[Key, tuple[str, ...]]]:
+    """What another step replaces, and decides the sizes of holders."""
+    if not any(may_be_in(each.obj) for each in found.bundle.entries if each.obj.get("kind") not in DATA):
+        return
+    resolver = found.analysis.resolver()
+    for key, entry in found.holders.items():
+        if words := open_needs(found.analysis.vm(entry, resolver) or entry):
+            yield key, tuple(words)
 
 
 def _external(found: Side) -> Iterator[tuple[Key, tuple[Ref, ...]]]:
@@ -122,7 +143,7 @@ def _side(bundle: Bundle, settings: Config) -> Side:
     for group, kind in SERVED:
         for entry in bundle.ordered(bundle.of_kind(kind, group)):
             holders.setdefault(key_of(entry.obj), entry)
-    analysis = analysis_of(bundle, settings)
+    analysis = analysis_of(bundle, settings, Surroundings(affixes=bundle.affixes))
     resolver = analysis.resolver()
 
     def resolved(entry: Entry) -> Resolution | None:

@@ -143,7 +143,7 @@ def _launched(
 def _demands(side: Analysis, wanted: Callable[[Entry], bool]) -> list[Demand]:
     if not any(map(wanted, side.bundle.entries)):
         return []
-    return list(demands_of(facts_of(side.bundle, side.settings, wanted), wanted))
+    return list(demands_of(facts_of(side.bundle, side.settings, wanted, side.surroundings), wanted))
 
 
 def _keys(records: Iterable[Object], change: str) -> frozenset[Key]:

@@ -15,7 +15,6 @@ from krm_fn.findings.results import report
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.loading import Options
-from krm_fn.repositories.material import material_of
 from krm_fn.repositories.running import run
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import passed_over, reported
@@ -62,13 +61,12 @@ class Read(Value):
     @property
     def beside(self) -> Surroundings:
         """What is known beside the bundle."""
-        return self.taken.surroundings(self.unit.settings.externals)
+        return self.parsed.beside(self.taken, self.unit.settings)
 
     @cached_property
     def material(self) -> Material:
         """The bundle as a unit of a run."""
-        target = self.unit.target if self.found.is_built else None
-        return material_of(self.found, self.unit.settings, self.beside, target)
+        return self.parsed.material(self.unit, self.taken)
 
 
 class Bundles(Value):
@@ -86,7 +84,9 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     workspace = request.searched(bar)
     units = units_of(request, workspace)
     how = Options(using=build_flags.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
-    found = run(units, how, _read, title="Reading", jobs=1, watch=bar.watch, others=workspace.others)
+    found = run(
+        units, how, _read, title="Reading", jobs=request.flags["jobs"], watch=bar.watch, others=workspace.others, here=True
+    )
     left_out = [*map(_unread, found), *workspace.about()]
     report(combined_findings(left_out), sys.stderr)
     if request.flags["verbose"]:

@@ -168,6 +168,8 @@ def _unknown(record: Object) -> Iterator[str]:
     unknown = record.get("unknown", {})
     if names := unknown.get("objects"):
         yield f"  not known here: {listed(names, 'and')}, which only the cluster has"
+    if values := unknown.get("values"):
+        yield f"  not known here: {listed(values, 'and')}, which another step replaces"
     if gates := unknown.get("featureGates"):
         named = f"feature gate{'s' * (len(gates) > 1)} {listed(gates, 'and')}"
         yield f"  depends on the {named}, which {'are' if len(gates) > 1 else 'is'} not known here; {STATE_IT}"

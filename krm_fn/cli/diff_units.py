@@ -14,14 +14,15 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.changes import diffing, sides, upgrade
 from krm_fn.cli import build_flags, options
+from krm_fn.cli.formats import counted
 from krm_fn.cli.units import Request, units_of
 from krm_fn.config import merged
 from krm_fn.findings.results import described, place, report
-from krm_fn.repositories.bundles import UnitObjects, objects_of
+from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
 from krm_fn.repositories.sharing import OFFERED
-from krm_fn.repositories.workspace import Workspace, as_it_is
+from krm_fn.repositories.workspace import Workspace, as_it_is, folder_of
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class TreeUnits(Value):
 
     units: Mapping[Key, Unit]
     objects: Mapping[Key, UnitObjects]
+    idle: int = 0
 
     def unread(self, key: Key, other: TreeUnits, of: Key) -> tuple[UnitObjects, ...]:
         """What can't be read whole and has to be to compare a unit with one of the other side.
@@ -128,7 +130,7 @@ class TreeUnits(Value):
         """The side of one unit, with no object where there is no such unit."""
         found = self.objects.get(key, UnitObjects())
         external = self.units[key].settings.externals if key in self.units else ()
-        return sides.side([*found.items, *found.taken], settings, external)
+        return sides.side([*found.items, *found.taken], settings, external, found.affixes)
 
 
 def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> TreeUnits:
@@ -151,6 +153,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         ).asked.but(reach=tree.reach)
         with bar.at("Searching"):
             workspace = Workspace(asked)
+            passed_over = workspace.passed_over()
             applied = (file for file in workspace.found.files if file not in workspace.unlisted)
             files = workspace.of_files((*applied, *asked.named))
         every = [*workspace.targets, *files, *workspace.charts]
@@ -160,9 +163,14 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         how = Options(using=build_flags.builder(), timeout=asked.timeout, follow=asked.follow)
         found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)
     objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))
+    for each in (each for about in passed_over for each in about.findings if each.rule == NO_FILE):
+        key = folder_of(each.file), False
+        of_folder = objects.get(key, UnitObjects())
+        unread = (*of_folder.findings, each.but(file=tree.named(each.file)))
+        objects[key] = of_folder.but(findings=unread, is_whole=False, counts=True)
     if flags["verbose"]:
         _note(tree, objects)
-    return TreeUnits(units=units, objects=objects)
+    return TreeUnits(units=units, objects=objects, idle=workspace.idle)
 
 
 def searched(path: str, flags: Mapping[str, Any], bar: Progress) -> Searched:
@@ -193,7 +201,7 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
     if flags["verbose"]:
         for text in whole.notes:
             options.note(text)
-    return TreeUnits(units=dict.fromkeys([ONE], units[0]) if units else {}, objects={ONE: whole})
+    return TreeUnits(units=dict.fromkeys([ONE], units[0]) if units else {}, objects={ONE: whole}, idle=workspace.idle)
 
 
 def _key(unit: Unit) -> Key:
@@ -228,6 +236,9 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
         if found and (base.counts(old) or head.counts(new)):
             about.setdefault(new[0], {}).update(dict.fromkeys(finding for each in found for finding in each.findings))
     if not (about or left) and not any(each.items for side in (base, head) for each in side.objects.values()):
+        if idle := base.idle or head.idle:
+            options.note(f"nothing to compare: {counted(idle, 'kustomization')} without objects of KubeVirt")
+            return compared(sides, assumptions)
         report([finding for found in unread.values() for each in found for finding in each.findings], sys.stderr)
         raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
     if alike := sorted({new[0] for old, new in left if base.counts(old) or head.counts(new)}):

@@ -11,7 +11,7 @@ import click
 
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.console import write_out
-from krm_fn.base.errors import UsageError
+from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.repositories.explained import Explained
+
+NO_VM = "there is no VM in the input"
 
 
 @click.command()
@@ -80,8 +82,10 @@ def explain(
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
     if not (found or vm) and given.exit_code:
         return given.exit_code  # what can't be built may have all the VMs
-    if not found:
+    if not found and (vm or field):
         raise UsageError(_unknown(vm, names))
+    if not found:
+        options.note(NO_VM)
     if field:
         found = [_with_fields(each, field) for each in found]
         if not any(each.record.get(key) for each in found for key in ("fields", "unset", "error")):
@@ -101,7 +105,7 @@ def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tu
     count = next((number for number, path in enumerate(paths) if path != STDIN and not os.path.exists(path)), len(paths))  # noqa: PTH110
     files, words = paths[:count], paths[count:]
     if not files and not kustomizations and words:
-        raise UsageError(f"{words[0]} does not exist; give a file or a folder first")
+        raise InputError("there is no such file or folder; name one before a VM and a field", file=words[0])
     if len(words) > 2:
         raise UsageError(f"found {len(words)} words after the paths; expected at most a VM and a field")
     vm, field = (*words, "", "")[:2]
@@ -145,9 +149,9 @@ def _with_fields(each: Explained, field: str) -> Explained:
 
 
 def _unknown(vm: str, names: Sequence[tuple[str, str]]) -> str:
+    if not names:
+        return f"{NO_VM}; give files with VirtualMachines"
     words = _all_words(names)
-    if not vm:
-        return "there is no VM in the input; give files with VirtualMachines"
     likely = meant(vm, words)
     return f"there is no VM {vm}; {f'did you mean {likely}' if likely else _expected(vm, words) or _expected('', words)}"
 

@@ -103,7 +103,7 @@ def _outcome(unit: Unit, found: Sources, offered: dict[str, sharing.Offered], ho
     others = offered.get(unit.settings.cluster)
     text = b"\n".join(source.data for source in found.sources)
     taken = sharing.taken_by(sharing.reach(found.items, text, unit.called), others) if others else sharing.NOTHING
-    return rendered_unit(found, unit, taken, ignores=how.ignores)
+    return rendered_unit(found, unit.settings.config, taken.surroundings(unit.settings.externals), ignores=how.ignores)
 
 
 def note_parts(parts: Sequence[str], *, verbose: bool) -> None:

@@ -17,6 +17,7 @@ from krm_fn.base.objects import ref_of
 from krm_fn.cli import build_flags, diffs, inplace, inplace_folders, options, outputs, progress
 from krm_fn.cli.color import is_colored
 from krm_fn.cli.folder_options import exclude_option
+from krm_fn.cli.formats import counted
 from krm_fn.cli.quiet import quiet_option
 from krm_fn.findings import results
 from krm_fn.findings.results import report
@@ -27,7 +28,7 @@ from krm_fn.repositories.using import Uses
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.places import Places
-from krm_fn.sources.reading import STDIN
+from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.salvage import left_alone, passed_over
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
@@ -77,7 +78,13 @@ def migrate(
     bar = progress.shown(quiet=flags["verbose"])
     with bar.at("Searching"):
         workspace = Workspace(_asked(paths, flags))
-    found = _read(workspace, kustomizations, flags, bar)
+    try:
+        found = _read(workspace, kustomizations, flags, bar)
+    except NothingFoundError:
+        if not (targets := workspace.found.targets):
+            raise
+        options.note(f"nothing to migrate: {counted(len(targets), 'kustomization')} without files of objects")
+        return 0
     with bar.at("Migrating"):
         outcome, code = _migrated(found, workspace)
     report(Places(found).located(outcome.findings), sys.stderr)

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
 
 
+# The reason for which a name that a later step fills in can't be resolved.
+OPEN = "placeholder"
+
+
 class Found(Value):
     """An instancetype or preference that a matcher resolved to.
 

@@ -28,6 +28,18 @@ DATA_VOLUMES = ("spec", "dataVolumeTemplates")
 POOLED = ("spec", "virtualMachineTemplate")
 
 
+def counterparts(path: Path) -> tuple[Path, ...]:
+    """The lists of which one has the entry that belongs to one of another list by its name; `path` is that of the name."""
+    match path:
+        case (*spec, "domain", "devices", "disks" | "filesystems" | "interfaces" as key, int(), "name"):
+            return ((*spec, "networks" if key == "interfaces" else "volumes"),)
+        case (*spec, "networks", int(), "name"):
+            return ((*spec, "domain", "devices", "interfaces"),)
+        case (*spec, "volumes", int(), "name"):
+            return tuple((*spec, "domain", "devices", key) for key in ("disks", "filesystems"))
+    return ()
+
+
 class Holder(Value):
     """A kind: `template` is the path from an object's root to metadata and spec of an instance, () for the instance itself.
 

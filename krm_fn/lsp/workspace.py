@@ -18,7 +18,6 @@ from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.fixes import agreed
 from krm_fn.repositories.judging import UnitResult, judge, release_of
 from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
-from krm_fn.repositories.material import material_of
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.material import Material
-    from krm_fn.sources.source import Sources
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
@@ -81,6 +79,7 @@ class Workspace:
             int, tuple[Read, Taken, UnitResult]
         ] = {}  # what was read, what it takes of others, and the judgement
         self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
+        self._about: list[UnitResult] = []  # what there is to say of files that are not read
         self._outlines: dict[str, tuple[object, Outline, list[Occurrence]]] = {}
         self._keeping: AbstractContextManager[object] = nullcontext() if afresh else Keeper()
 
@@ -148,6 +147,7 @@ class Workspace:
             try:
                 self._searched = Searched(NOWHERE.but(paths=(os.curdir,)))
                 self._take_units()
+                self._about = self._searched.passed_over()
             except RenderError as error:
                 self.error = error
                 self._units, self._results = [], []
@@ -160,6 +160,7 @@ class Workspace:
         """The findings of all units by file; those about no file are left out."""
         found: dict[str, list[Finding]] = {}
         each = [finding for _, result in self._results for finding in result.renumbered(0).findings]
+        each += [finding for result in self._about for finding in result.findings]
         each += [finding for file in self.texts for finding in self._unreadable(file)]
         for finding in merging.merged(each):
             if finding.file:
@@ -191,15 +192,14 @@ class Workspace:
         unit, taken = self._units[number], self._judged[number][1] if number in self._judged else NOTHING
         with self._reading():
             found = self._read(unit, self._options)
-        target = unit.target if found and found.is_built else None
-        return material_of(found, unit.settings, taken.surroundings(unit.settings.externals), target) if found else None
+        return found.material(unit, taken) if found else None
 
     def objects_with(self, file: str, texts: Mapping[str, bytes]) -> Sequence[Any] | None:
         """The objects of the same unit with these texts, by the resolved names of its files."""
         unit = self._unit(file)
         with tidied(), with_unsaved(texts):
             found = self._read(unit, self._options.but(builds=self._before)) if unit else None
-        return found.items if found else None
+        return found.found.items if found else None
 
     def inputs(self, file: str) -> tuple[str, ...]:
         """The files of the first unit that uses a file."""
@@ -238,12 +238,12 @@ class Workspace:
         found = read(unit, self._options)
         return Read(found, offers(found.found.items, unit.called, found.found.places))
 
-    def _read(self, unit: Unit, options: Options) -> Sources | None:
+    def _read(self, unit: Unit, options: Options) -> Parsed | None:
         try:
             found = read(unit, options)
         except RenderError:
             return None
-        return found.found if found.found.sources else None
+        return found if found.found.sources else None
 
     def outline(self, file: str) -> Outline:
         """The outline of a file, with its unsaved text."""

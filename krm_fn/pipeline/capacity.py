@@ -7,9 +7,11 @@ from functools import partial
 from krm_fn import config
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import group_of, kind_of, name_of
-from krm_fn.base.paths import as_list, get, with_integers
+from krm_fn.base.paths import as_list, dotted, get, with_integers
+from krm_fn.base.placeholders import may_be_in, open_values
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED
+from krm_fn.kubevirt.facts import OPEN
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, holder_of
 from krm_fn.kubevirt.migratability import answer, claims_of
 from krm_fn.kubevirt.migratability.claims import Claims
 from krm_fn.kubevirt.releases import require_measured
@@ -17,7 +19,9 @@ from krm_fn.pipeline.facts import every, gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.pipeline.starts import Starts
 from krm_fn.rules import registry
+from krm_fn.rules.bundle.former_name import stopping
 from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, NO_SURROUNDINGS
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sizing import quotas, storage
 from krm_fn.sizing.demands import Subject, demand
 from krm_fn.sizing.sums import totals
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.facts import Resolution
     from krm_fn.kubevirt.holders import Holder
     from krm_fn.kubevirt.migratability import Assessment
@@ -36,7 +41,6 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.facts import Wanted
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
-    from krm_fn.rules.facts.vms import VmFacts
     from krm_fn.sizing.demands import Demand, Launched
 
 NO_INSTANCE = "KubeVirt starts no instance of it"
@@ -46,6 +50,14 @@ UNKNOWN = {
     EXTERNAL: "its needs are not known: {} is only in the cluster",
     AMBIGUOUS: "its needs are not known: several targets have another {}",
 }
+
+NOT_FILLED = "its needs are not known: {}, and another step replaces that"
+# Whether an object starts machines, and how many; and what of a domain decides the pod of each.
+STARTING: tuple[Path, ...] = (("spec",), ("spec", "runStrategy"), ("spec", "running"), ("spec", "replicas"))
+SIZED: tuple[Path, ...] = (
+    *(("cpu",), ("memory",), ("resources",), ("ioThreads",), ("ioThreadsPolicy",), ("launchSecurity",)),
+    *(("devices", "gpus"), ("devices", "hostDevices")),
+)
 
 
 def capacity(resource_list: Object) -> Object:
@@ -132,18 +144,46 @@ def _migratable(subject: Subject, assessment: Assessment, holder: Holder, claims
 
 def _of_vm(vm: VmFacts, starts: Starts) -> Subject:
     """The subject of a VM. What stops an instance is a finding about its references, or a refusal of the webhooks."""
+    unknown = [UNKNOWN[error.reason].format(error.wanted) for error in vm.resolution.errors if error.reason in UNKNOWN]
+    if unknown or (unknown := list(map(NOT_FILLED.format, open_needs(vm)))):
+        return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, unknown=tuple(unknown))
     if vm.sound:
         return _started(vm, starts, ())
-    unknown = tuple(UNKNOWN[error.reason].format(error.wanted) for error in vm.resolution.errors if error.reason in UNKNOWN)
-    if unknown:
-        return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, unknown=unknown)
     found = tuple(finding.message for finding in registry.judge("vm", vm, {}) if finding.severity == "error")
+    found += tuple(hit.message for hit in stopping(vm))
     if found and not _starts_all_the_same(vm):
         return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found)
     causes = refused(vm)
     if causes and causes.causes:  # what only a gate decides that may be open is no refusal
         return Subject(entry=vm.entry, launched=None, resolution=vm.resolution, refused=found + _messages(causes))
     return _started(vm, starts, found)
+
+
+def open_needs(vm: VmFacts | Entry) -> list[str]:
+    """What decides the needs of a VM or of an object with an instance, and is a placeholder: each with its place."""
+    if not isinstance(vm, VmFacts):
+        holder = holder_of(vm.obj)
+        return _open_values(vm.obj, holder.instance) if holder else []
+    errors = (error for error in vm.resolution.errors if error.reason == OPEN)
+    found = [f"{dict(error.detail).get('place', dotted(error.path))} is {error.current}" for error in errors]
+    size = vm.resolution.instancetype
+    if size and may_be_in(size.spec):
+        found += (f"{dotted(path)} of {size.ref} is {word}" for path, word in open_values(size.spec, ("spec",)))
+    return found + _open_values(vm.rendered or vm.vm, INSTANCE_SPEC)
+
+
+def _open_values(obj: Object, instance: Path) -> list[str]:
+    """The placeholders that decide whether an object starts machines and what they need; `instance` is the place of these."""
+    if not may_be_in(obj):
+        return []
+    domain = (*instance, "domain")
+    whole = (*STARTING, instance[:-1], instance, domain, (*domain, "devices"))
+    sized = tuple((*domain, *step) for step in SIZED)
+    return [
+        f"{dotted(path)} is {word}"
+        for path, word in open_values(obj)
+        if path in whole or any(path[: len(at)] == at for at in sized)
+    ]
 
 
 def _started(vm: VmFacts, starts: Starts, found: tuple[str, ...]) -> Subject:
@@ -169,6 +209,8 @@ def _starts_all_the_same(vm: VmFacts) -> bool:
 def _of_instance(entry: Entry, holder: Holder, facts: BundleFacts, starts: Starts) -> Subject:
     """The subject of an instance, or of a replica set, which makes instances of its template."""
     instance = starts.instances.with_presets(entry, holder)
+    if found := _open_values(instance or entry.obj, holder.instance):
+        return Subject(entry=entry, launched=None, unknown=tuple(map(NOT_FILLED.format, found)))
     causes = refused_object(entry, facts, instance or entry.obj)
     if causes and causes.causes:
         return Subject(entry=entry, launched=None, refused=_messages(causes))

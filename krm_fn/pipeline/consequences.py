@@ -8,8 +8,9 @@ report the same value. Hosts and the command do not print consequences.
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, get, is_set
-from krm_fn.base.placeholders import placeholders
+from krm_fn.base.placeholders import is_filled_key, placeholders
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.admission.settled import rests_on_placeholder
 from krm_fn.kubevirt.holders import DOMAIN
 
 TYPE_CHECKING = False
@@ -112,9 +113,11 @@ def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
 
     The value that a VM gets from its instancetype or preference is only in the finding.
     """
-    if finding.rule == PLACEHOLDER or obj is None:
+    if finding.rule == PLACEHOLDER:
         return False
-    return bool(placeholders(get(obj, finding.path), finding.path)) or bool(placeholders(finding.current))
+    if any(map(is_filled_key, finding.path[-1:])):
+        return True
+    return obj is not None and rests_on_placeholder(obj, finding.path, finding.current)
 
 
 def _is_named_by_placeholder(finding: Finding, obj: Object | None) -> bool:

@@ -9,7 +9,7 @@ from krm_fn.repositories import judging, written
 from krm_fn.repositories.contents import digest_of
 from krm_fn.repositories.leaving import leaving
 from krm_fn.sources.places import Places
-from krm_fn.sources.salvage import WRONG, reported
+from krm_fn.sources.salvage import WRONG, passed_over, reported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from krm_fn.repositories.sharing import Taken
 
 
-ERROR = "error"
+ERROR, NO_FILE = "error", "unreadable-file"
 
 
 class UnitObjects(Value):
     """The objects of one unit as they leave for the cluster, and what it lacks and other units of its cluster offer.
 
     `is_whole` is False if the unit can't be built, or if a part of it can't be read; `findings` say why. `counts`: objects of
-    KubeVirt are in it, or may be. `hidden` are notes about machines inside other objects. `made_of` are the files of a unit
-    that is not whole, each with the digest of its text, None for one that can't be read.
+    KubeVirt are in it, or may be. `hidden` are notes about machines inside other objects, `affixes` what was added to names.
+    `made_of` are the files of a unit that is not whole, each with the digest of its text, None for one that can't be read.
     """
 
     items: Sequence[Any] = ()
@@ -39,6 +39,7 @@ class UnitObjects(Value):
     hidden: tuple[str, ...] = ()
     is_whole: bool = True
     counts: bool = False
+    affixes: tuple[tuple[str, str], ...] = ()
     made_of: tuple[tuple[str, str | None], ...] = ()
 
     def is_made_as(self, other: UnitObjects) -> bool:
@@ -58,8 +59,10 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         counts = parsed.problem.counts
         return UnitObjects(findings=about, notes=notes, is_whole=False, counts=counts, made_of=_made_of(unit))
     found = leaving(parsed.but(found=parsed.deployed), taken, unit.settings)
-    is_whole = all(each.sort != WRONG for each in parsed.lost) and not found.fails
-    unread = reported(parsed.lost, config.severity, judging.release_of(config))
+    release = judging.release_of(config)
+    absent = [each for each in passed_over(parsed.found.skipped, config.severity, release) if each.rule == NO_FILE]
+    is_whole = all(each.sort != WRONG for each in parsed.lost) and not (found.fails or absent)
+    unread = [*reported(parsed.lost, config.severity, release), *absent]
     if found.fails:
         unread += Places(parsed.found).located(each for each in found.findings if each.severity == ERROR)
     return UnitObjects(
@@ -70,6 +73,7 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
         hidden=parsed.hidden,
         is_whole=is_whole,
         counts=not is_whole or written.has_kubevirt(parsed.found),
+        affixes=parsed.affixes,
         made_of=() if is_whole else _made_of(unit),
     )
 

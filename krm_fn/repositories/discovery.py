@@ -70,7 +70,9 @@ class _Sorted:
         roots = [node for node in self._live if not (node.is_component or node.folder in included)]
         targets = [_target(node, self._graph) for node in roots]
         targets += self._circles(targets)
-        named = self._used(self._reached.values())
+        named = (
+            self._used(self._reached.values()) if targets else {node.file for node in self._live}
+        )  # nothing builds components
         used = named | self._of_charts()
         left_out = self._excluded | (self._used(node for node in self._nodes.values() if node.folder not in self._reached))
         rest = [file for file in self._files if file not in used]
@@ -81,7 +83,7 @@ class _Sorted:
             files=files,
             judged=frozenset((*files, *printed)),
             used=frozenset(used),
-            listing=frozenset(node.folder for node in self._reached.values() if not _is_unclear(node)),
+            listing=frozenset(node.folder for node in self._reached.values() if targets and not _is_unclear(node)),
             excluded=tuple(file for file in rest if file in left_out),
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named, self._graph)),
         )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.holders import counterparts
 from krm_fn.repositories.origins import Origin, Origins, located
 from krm_fn.sources.places import MATCHERS
 from krm_fn.yamlio import ListText
@@ -42,7 +45,7 @@ class Homes:
 
     def _home(self, of: Finding | Related, *, follow: bool) -> dict[str, Any]:
         """File, index, line and column of what a finding is about; nothing where its home is not known."""
-        origin = self.origin(of)
+        origin = self._of_lost(of) or self.origin(of)
         if origin is None:
             return {}
         line, column = located(origin, self._text(origin.file), follow=follow)
@@ -54,6 +57,16 @@ class Homes:
             return None
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         return self._origins.of(self._items[of.item], (*of.inside, *path), of.file)
+
+    def _of_lost(self, of: Finding | Related) -> Origin | None:
+        """The patch that took away what an entry of another list needs, where that is what a finding is about."""
+        name, others = getattr(of, "current", UNSET), counterparts(of.path)
+        if not others or of.item < 0 or not of.file or not isinstance(name, str):
+            return None
+        obj, paths = self._items[of.item], [(*of.inside, *other) for other in others]
+        if any(as_map(each).get("name") == name for path in paths for each in as_list(get(obj, path))):
+            return None
+        return next(filter(None, (self._origins.of_lost(obj, path, name, of.file) for path in paths)), None)
 
     def _text(self, file: str) -> StreamText | None:
         """The text of a file that the target is made of."""

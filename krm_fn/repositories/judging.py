@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
     from krm_fn.repositories.types import Problem, Target
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
 
 VM = "VirtualMachine"
@@ -159,7 +160,7 @@ def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit
     """The findings about what leaves, each at the object of which it was made."""
     config, found = unit.settings.config, parsed.found
     before = Before(items=items, config=config) if options.unchanged else None
-    judging = _judging(taken, unit.settings, options, before)
+    judging = _judging(parsed.beside(taken, unit.settings, options.runs), options, before)
     sources = {ref_of(each.obj): each for each in bundle.entries(found.items)}
     for each in stages.render(items, config, schemas=options.schemas, judging=judging).findings:
         if each.rule not in OF_INPUTS:
@@ -204,9 +205,9 @@ def judge_sources(
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
     found, lost = parsed.found, parsed.lost
     config = settings.config.but(severity={**ON_HERE, **settings.config.severity})
-    surroundings = taken.surroundings(settings.externals, options.runs).but(affixes=parsed.affixes)
+    surroundings = parsed.beside(taken, settings, options.runs)
     before = Before(items=found.items, config=config) if options.unchanged else before
-    judging = _judging(taken, settings, options, before).but(units=found.units, surroundings=surroundings)
+    judging = _judging(surroundings, options, before).but(units=found.units)
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
     places = Places(found, lost, config.policies)
@@ -234,12 +235,12 @@ def judge_sources(
     return result
 
 
-def _judging(taken: Taken, settings: TargetSettings, options: Options, before: Before | None) -> Judging:
+def _judging(surroundings: Surroundings, options: Options, before: Before | None) -> Judging:
     return Judging(
         ignores=options.ignores,
         definitions=options.definitions,
         off=True,
-        surroundings=taken.surroundings(settings.externals, options.runs),
+        surroundings=surroundings,
         before=before,
     )
 

@@ -6,6 +6,7 @@ others of its cluster offer.
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import zlib
@@ -13,11 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
+from krm_fn.base.placeholders import with_defaults
 from krm_fn.base.value import Value
 from krm_fn.repositories import building, charts, embedded, sharing, wants, written
+from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.material import Material
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
+from krm_fn.sources.places import Places
 from krm_fn.sources.reading import NothingFoundError, Texts, unwatched
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.source import Sources
@@ -31,11 +36,12 @@ if TYPE_CHECKING:
     from krm_fn.repositories.building import Builder, Built
     from krm_fn.repositories.builds import Builds
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.material import Material
-    from krm_fn.repositories.sharing import Offer, Reach
+    from krm_fn.repositories.sharing import Offer, Reach, Taken
     from krm_fn.repositories.types import Target
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.reading import Watch
     from krm_fn.sources.salvage import Lost
+    from krm_fn.sources.source import Source
 
 FAST = 1  # level of compression
 NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
@@ -102,11 +108,13 @@ class Parsed(Value):
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
     objects may have only notes. `folder` is where it is. `steps` are the configs with which this program renders the objects
     before they are applied, in order; `names` are those that the objects have in their files, and `affixes` the prefixes
-    and suffixes that kustomizations have given to names. `unlisted` are files whose machines nothing applies.
+    and suffixes that kustomizations have given to names. `unlisted` are files whose machines nothing applies. In `found`,
+    the defaults of placeholders count; `written` has them as they are written, None where there is none.
     """
 
     folder: str
     found: Sources = Sources(sources=())
+    written: Sources | None = None
     lost: tuple[Lost, ...] = ()
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
@@ -129,6 +137,25 @@ class Parsed(Value):
     def text(self) -> bytes:
         """All texts, one behind the other."""
         return b"\n".join(source.data for source in self.found.sources)
+
+    def beside(self, taken: Taken, settings: TargetSettings, runs: int = 1) -> Surroundings:
+        """What the objects are judged with; `taken` is what the unit takes of others."""
+        pairs = enumerate(zip(self.written.items, self.found.items, strict=True) if self.written else ())
+        written = {number: item for number, (item, counting) in pairs if item is not counting}
+        return taken.surroundings(settings.externals, runs).but(affixes=self.affixes, written=written)
+
+    def material(self, unit: Unit, taken: Taken) -> Material:
+        """What the objects that are applied are sized, explained and shown by."""
+        found = self.deployed
+        target, places = unit.target if found.is_built else None, Places(found)
+        return Material(
+            found=found,
+            settings=unit.settings,
+            surroundings=self.beside(taken, unit.settings),
+            places=places,
+            target=target,
+            homes=Homes(target, found, places) if target else None,
+        )
 
     @property
     def reach(self) -> Reach:
@@ -192,7 +219,8 @@ def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Pars
     if isinstance(texts, Problem):
         own = written.read(unit.target, lost) if unit.target and texts.counts and not texts.is_chart else None
         problem = texts.but(instead="written" if own else "")
-        return Parsed(folder=unit.called, found=own or Sources(sources=()), lost=tuple(lost), problem=problem)
+        found = own or Sources(sources=())
+        return _with_defaults(Parsed(folder=unit.called, found=found, lost=tuple(lost), problem=problem))
     notes: list[str] = []
     if unit.target and unit.target.is_chart:
         found = charts.read_built(unit.target, texts.given[0].data, lost)
@@ -205,16 +233,35 @@ def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Pars
         except NothingFoundError:
             found = Sources(sources=())
     names = texts.given[0].names if texts.steps else ()
-    return Parsed(
-        folder=unit.called,
-        found=found,
-        lost=tuple(lost),
-        notes=tuple(notes),
-        steps=texts.steps,
-        names=names,
-        affixes=texts.affixes,
-        unlisted=unit.unlisted,
+    return _with_defaults(
+        Parsed(
+            folder=unit.called,
+            found=found,
+            lost=tuple(lost),
+            notes=tuple(notes),
+            steps=texts.steps,
+            names=names,
+            affixes=texts.affixes,
+            unlisted=unit.unlisted,
+        )
     )
+
+
+def _with_defaults(of: Parsed) -> Parsed:
+    """The same with the defaults of placeholders."""
+    sources = tuple(map(_filled, of.found.sources))
+    if all(old is new for old, new in zip(of.found.sources, sources, strict=True)):
+        return of
+    return of.but(found=of.found.but(sources=sources), written=of.found)
+
+
+def _filled(source: Source) -> Source:
+    if not any(mark in source.data for mark in (b"${", b"{{")):
+        return source
+    filled = copy.copy(source.text)
+    filled.items = list(map(with_defaults, source.text.items))
+    changed = any(old is not new for old, new in zip(source.text.items, filled.items, strict=True))
+    return source.but(text=filled) if changed else source
 
 
 def read(unit: Unit, options: Options, watch: Watch = unwatched) -> Parsed:

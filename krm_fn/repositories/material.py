@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
-from krm_fn.repositories.homes import Homes
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
-from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
     from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.homes import Homes
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
+    from krm_fn.sources.places import Places
     from krm_fn.sources.source import Sources
 
 
@@ -29,12 +28,3 @@ class Material(Value):
     target: Target | None = None
     homes: Homes | None = None
     unlisted: frozenset[str] = frozenset()
-
-
-def material_of(
-    found: Sources, settings: TargetSettings, surroundings: Surroundings = NO_SURROUNDINGS, target: Target | None = None
-) -> Material:
-    """The material of a unit of which all documents can be read."""
-    places = Places(found)
-    homes = Homes(target, found, places) if target else None
-    return Material(found=found, settings=settings, surroundings=surroundings, places=places, target=target, homes=homes)

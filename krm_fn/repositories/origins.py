@@ -16,7 +16,7 @@ from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, kustomization
-from krm_fn.repositories.writers import Origin, Wanted, patches_of, writer
+from krm_fn.repositories.writers import Origin, Wanted, changes_of, patches_of, writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,6 +67,17 @@ class Origins:
                 if found := writer(*layer, self.patches(layer), Wanted(obj, names, there, get(obj, there))):
                     return found
         return Origin(file, entry.item, (*entry.path, *path)) if entry else Origin(file)
+
+    def of_lost(self, obj: Object, path: Path, name: str, file: str) -> Origin | None:
+        """The patch by which a list of a built object lost the entry of a name; None where none did."""
+        way = self._way(file, obj)
+        entry = self._entry(file, obj, way)
+        wanted = Wanted(obj, self._names(obj, entry, way), path, None)
+        changes = [each for layer in way for each in changes_of(self.patches(layer), wanted)]
+        takes = next((number for number, (_, _, taking) in enumerate(changes) if taking), len(changes))
+        before = [entries for _, entries, _ in changes[takes + 1 :]] + [get(entry.obj, path) if entry else ()]
+        had = any(as_map(each).get("name") == name for entries in before for each in as_list(entries))
+        return changes[takes][0] if had and takes < len(changes) else None
 
     def _generated(self, obj: Object, file: str) -> Origin:
         layer = next((each for each in self._all if each.kustomization.file == file), None)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.salvage import Lost
     from krm_fn.sources.source import Sources
 
@@ -48,30 +49,33 @@ def render_unit(unit: Unit, parsed: Parsed, taken: Taken, options: Options, *, w
     Raises: InputError for a document that can't be read where the config silences that.
     """
     if parsed.problem:
-        return RenderedUnit(result=judging.judge_problem(unit, parsed.problem, always=True))  # it is missing from the output
+        about = judging.judge_problem(unit, parsed.problem, always=True)  # it is missing from the output
+        return RenderedUnit(result=about.but(idle=int(not parsed.problem.counts)))
     if not (parsed.found.sources or parsed.lost):
         found = passed_over(parsed.found.skipped, unit.settings.config.severity, judging.release_of(unit.settings.config))
         return RenderedUnit(result=judging.of_no_object(found, unit.settings).but(name=unit.name, notes=parsed.notes))
+    parsed = parsed.but(found=parsed.written or parsed.found, written=None)  # a step after this one fills placeholders in
     applied = parsed.deployed
-    outcome = rendered(applied, unit, taken, ignores=options.ignores, runs=options.runs)
+    beside = parsed.beside(taken, unit.settings, options.runs)
+    outcome = rendered(applied, unit.settings.config, beside, ignores=options.ignores)
     result = _result(unit, parsed, applied, outcome).but(notes=(*parsed.notes, *taken.notes))
     return RenderedUnit(result=result, written=write(applied, outcome))
 
 
-def rendered(found: Sources, unit: Unit, taken: Taken, *, ignores: bool, runs: int = 1) -> Outcome:
-    """What comes of the objects of a unit, which takes some of others."""
-    how = Judging(ignores=ignores, units=found.units, surroundings=taken.surroundings(unit.settings.externals, runs))
-    outcome = stages.render(found.items, unit.settings.config, places=found.places, judging=how)
-    findings = (_deciding(each, unit) for each in outcome.findings)
-    return outcome.but(findings=results.ordered(_with_variants(findings, found, unit.settings.config)))
+def rendered(found: Sources, config: Config, beside: Surroundings, *, ignores: bool) -> Outcome:
+    """What comes of the objects of a unit, with what is known beside it."""
+    how = Judging(ignores=ignores, units=found.units, surroundings=beside)
+    outcome = stages.render(found.items, config, places=found.places, judging=how)
+    findings = (_deciding(each, config) for each in outcome.findings)
+    return outcome.but(findings=results.ordered(_with_variants(findings, found, config)))
 
 
-def _deciding(finding: Finding, unit: Unit) -> Finding:
+def _deciding(finding: Finding, config: Config) -> Finding:
     """The finding, as an error where two objects differ of which one decides how VMs are rendered.
 
     Other objects that differ may be variants in files of one folder; all of them are printed.
     """
-    if finding.rule != DUPLICATE or DUPLICATE in unit.settings.config.severity:
+    if finding.rule != DUPLICATE or DUPLICATE in config.severity:
         return finding
     return finding.but(severity="error") if finding.ref and finding.ref.kind in DECIDING else finding
 

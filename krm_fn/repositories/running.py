@@ -42,13 +42,15 @@ def run(
     jobs: int,
     watch: Watch,
     others: Sequence[Unit] = (),
+    here: bool = False,
 ) -> list[Any]:
     """What the work gives for each unit, in order. It is a function of a module, which other processes find there.
 
-    `title` says what is done, for those who watch. `others` are units that only offer what they have.
+    `title` says what is done, for those who watch. `others` are units that only offer what they have. `here`: what comes of a
+    unit is large, so the work is done in this process, once all units are loaded.
     Raises: what the work raises for the first unit; InputError for a unit whose process dies.
     """
-    return list(_Run(units, options, work, jobs, others).all(watch, title, watch))
+    return list(_Run(units, options, work, jobs, others, here=here).all(watch, title, watch))
 
 
 def judge_all(
@@ -77,8 +79,10 @@ def judge_all(
 class _Run:
     """The units of a run, and what works on them."""
 
-    def __init__(self, units: Sequence[Unit], options: Options, work: Work, jobs: int, others: Sequence[Unit] = ()) -> None:
-        self._units, self._others = units, others
+    def __init__(
+        self, units: Sequence[Unit], options: Options, work: Work, jobs: int, others: Sequence[Unit] = (), *, here: bool = False
+    ) -> None:
+        self._units, self._others, self._here = units, others, here
         self.beside: list[Loaded] = []  # the others, once they are loaded
         self._options, self._work, self._jobs = options.but(runs=sharing.runs(units)), work, jobs
 
@@ -107,6 +111,8 @@ class _Run:
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[Any]:
         """What comes of each unit."""
         pieces = [Piece(number, unit, loaded[number].texts) for number, unit in enumerate(self._units)]
+        if self._here:
+            return (_worked(piece, self._options, offered, work=self._work) for piece in pieces)
         return self._done(partial(_worked, work=self._work), pieces, self._options, offered)
 
     def _done(self, work: Callable[..., Any], pieces: Sequence[Piece], *given: Any) -> Iterator[Any]:

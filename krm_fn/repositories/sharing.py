@@ -14,21 +14,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import effective_namespace, entries, is_cluster_kind
 from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of
 from krm_fn.base.paths import canonical
+from krm_fn.base.suggestions import LONGEST, Words
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.migratability.claims import DEFAULT_CLASS
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
+from krm_fn.repositories.names import WORD, texts_of, wanted, words
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.external import Externals
@@ -49,8 +50,8 @@ PLATFORM = {"KubeVirt": "kubevirt.io", "HyperConverged": "hco.kubevirt.io"}
 OFFERED = {**KINDS, **PLATFORM}
 # Rules about objects that nothing in a target uses: others may.
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))
-WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 NOWHERE = ("", 0)
+MOST_MISSPELT = 50  # names of a target for which others are looked for that are similar
 SIZED = "storage"  # the key of a DataVolume whose claim a storage class decides
 # The labels of an object that say something of VMs that use it.
 LABELS = "instancetype.kubevirt.io/"
@@ -114,11 +115,8 @@ def is_deployed(offer: Offer) -> bool:
 def _offer(obj: Object, target: str, file: str, index: int) -> Offer:
     kind, group, namespace, name = _key(obj)
     key = {"kind": kind, "group": group, "namespace": namespace, "name": name}
-    return Offer(**key, text=_text(obj), digest=_digest(obj), target=target, file=file, index=index)
-
-
-def _text(obj: Object) -> str:
-    return json.dumps({**obj}, separators=(",", ":"), skipkeys=True, default=repr)
+    text = json.dumps({**obj}, separators=(",", ":"), skipkeys=True, default=repr)
+    return Offer(**key, text=text, digest=_digest(obj), target=target, file=file, index=index)
 
 
 def _digest(obj: Object) -> str:
@@ -130,11 +128,6 @@ def _digest(obj: Object) -> str:
     bare = {key: value for key, value in obj.items() if key not in left_out}
     labels = {key: value for key, value in labels_of(obj).items() if str(key).startswith(LABELS)}
     return hashlib.blake2b(canonical([bare, labels]).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()
-
-
-def words(text: bytes) -> frozenset[str]:
-    """The words of a text that may be names."""
-    return frozenset(word.decode() for word in set(WORD.findall(text)))
 
 
 def runs(units: Sequence[object]) -> int:
@@ -177,11 +170,22 @@ class Offered:
         self.platform = tuple(key for key in self._offers if key[0] in PLATFORM)
         self.namespaces = frozenset(namespace for namespace, _ in self._keys)
         self.names = frozenset(name for _, name in self._keys)
+        self._words, self._near = Words(self.names), dict[str, tuple[str, ...]]()
         self.default_classes = tuple(name for (kind, _, _, name), found in self._offers.items() if _is_default(kind, found))
 
     def named(self, namespace: str, name: str) -> Iterable[Key]:
         """The objects of a name, of all kinds."""
         return self._keys.get((namespace, name), ())
+
+    def near(self, names: Iterable[str], namespaces: Iterable[str]) -> set[Key]:
+        """The objects whose names these may be misspellings of, and that are in one of the namespaces."""
+        likely = {each for name in names if name not in self.names for each in self._meant(name)}
+        return {key for namespace in namespaces for name in likely for key in self.named(namespace, name)}
+
+    def _meant(self, name: str) -> tuple[str, ...]:
+        if name not in self._near:
+            self._near[name] = self._words.nearest(name) if len(name) <= LONGEST else ()
+        return self._near[name]
 
     @property
     def offers(self) -> Mapping[Key, list[Offer]]:
@@ -213,21 +217,24 @@ def offered_by_cluster(offers: Iterable[tuple[str, Iterable[Offer]]]) -> dict[st
 class Reach(Value):
     """What decides what a target takes of others.
 
-    These are the namespaces and words of its text, the objects that it has itself, and the folder in which it is.
+    These are the namespaces and words of its text, the objects that it has itself, the folder in which it is, and the names
+    that its machines refer to.
     """
 
     namespaces: frozenset[str]
     words: frozenset[str]
     known: frozenset[Key] = frozenset()
     folder: str = os.curdir
+    wants: frozenset[str] = frozenset()
 
 
-def reach(items: Sequence[Any], text: bytes, folder: str = os.curdir) -> Reach:
+def reach(items: Sequence[Any], data: bytes, folder: str = os.curdir) -> Reach:
     """What decides what a target with these items takes."""
     objects = [entry.obj for entry in entries(items)]
     known = frozenset(_key(obj) for obj in objects if kind_of(obj) in OFFERED)
     namespaces = frozenset(("", *map(effective_namespace, objects)))
-    return Reach(namespaces=namespaces, words=words(text), known=known, folder=folder)
+    wants = frozenset(name for obj in objects for name in wanted(obj) if name)
+    return Reach(namespaces=namespaces, words=words(data), known=known, folder=folder, wants=wants)
 
 
 def taken_by(reach: Reach, offered: Offered) -> Taken:
@@ -246,8 +253,10 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
                 ambiguous.append(_ambiguous(key, variants))
             else:
                 taken.append(variants[0])
-                reached.add(_texts(variants[0].obj))
+                reached.add(texts_of(variants[0].obj))
     notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
+    near = sorted(offered.near(sorted(reach.wants)[:MOST_MISSPELT], reach.namespaces) - known)
+    taken += (offered.variants(key)[0] for key in near)  # they are proposed for what is misspelt
     return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous), notes=notes)
 
 
@@ -293,7 +302,7 @@ def reachable(words: Iterable[str], offered: Offered) -> set[Key]:
         known |= new
         for key in new:
             for variant in offered.variants(key):
-                reached.add(_texts(variant.obj))
+                reached.add(texts_of(variant.obj))
     return known
 
 
@@ -324,18 +333,6 @@ def _note(offer: Offer, found: Sequence[Offer]) -> str:
     targets = list(dict.fromkeys(each.target for each in found))
     same = ", which have the same one" if len(targets) > 1 else ""
     return f"{named} comes from target{'s' if same else ''} {listed(targets, 'and')}{same}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The words in the texts of an object, keys left out."""
-    if isinstance(value, dict):
-        for below in value.values():
-            yield from _texts(below)
-    elif isinstance(value, list):
-        for below in value:
-            yield from _texts(below)
-    elif isinstance(value, str):
-        yield from words(value.encode(errors="replace"))
 
 
 def _key(obj: Object) -> Key:

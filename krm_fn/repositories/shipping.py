@@ -20,6 +20,7 @@ from krm_fn.base import programs
 from krm_fn.repositories import building, guard, loading, sharing
 from krm_fn.repositories.contents import NO_FILE
 from krm_fn.repositories.kustomization import FILES
+from krm_fn.repositories.names import words as words_of
 from krm_fn.repositories.pools import SELDOM
 from krm_fn.sources.files import GIT, read_found, repository
 from krm_fn.sources.reading import Texts
@@ -111,7 +112,9 @@ def _offers(piece: Piece, texts: Mapping[str, bytes], offered: Offered | None) -
         return offered.offers
     loaded = loading.unpacked(piece.texts) if piece.texts else None
     given = [each.data for each in loaded.given] if isinstance(loaded, Texts) else texts.values()
-    return {key: offered.of(key) for key in sharing.reachable(sharing.words(b"\n".join(given)), offered)}
+    words = words_of(b"\n".join(given))
+    keys = sharing.reachable(words, offered) | offered.near(words, offered.namespaces)
+    return {key: offered.of(key) for key in keys}
 
 
 def packed(value: object) -> bytes:

@@ -228,6 +228,13 @@ class Workspace:
             units = [unit for unit in units if not name or of(unit) == name]
         return units
 
+    def passed_over(self) -> list[UnitResult]:
+        """What there is to say of files that are not read."""
+        owners = [(skipped, self.settings(os.path.dirname(skipped.file))) for skipped in self.found.skipped]  # noqa: PTH120
+        return [
+            of_no_object(passed_over((skipped,), own.config.severity, release_of(own.config)), own) for skipped, own in owners
+        ]
+
     def about(self) -> list[UnitResult]:
         """What there is to say of charts that are not built, of files that are not read, and of the config at the root."""
         done = [
@@ -235,9 +242,7 @@ class Workspace:
             for each, own in self._charts()
             if not (self.asked.helm or own.helm) and charts.makes_vms(each)
         ]
-        for skipped in () if self.is_one_bundle else self.found.skipped:  # what is read as one tells of its own
-            own = self.settings(os.path.dirname(skipped.file))  # noqa: PTH120
-            done.append(of_no_object(passed_over((skipped,), own.config.severity, release_of(own.config)), own))
+        done += [] if self.is_one_bundle else self.passed_over()  # what is read as one tells of its own
         if unmatched := self.configs.unmatched():
             own = self.settings(os.curdir)
             done.append(of_no_object(clusters.findings(unmatched, own.config.severity, release_of(own.config)), own))

@@ -108,15 +108,19 @@ def _in_file(file: str, each: object, texts: Texts) -> Iterator[Patch]:
 
 def _in_patch(patch: Any, target: Object, wanted: Wanted) -> Path | None:
     """Where a patch has the value, None where it has not."""
-    if target and not is_meant(target.get("kind"), target.get("name"), wanted):
+    if not _is_of(patch, target, wanted):
         return None
     if isinstance(patch, list):
         return _in_operations(patch, wanted)
-    if not isinstance(patch, dict):
-        return None
-    if not target and not (kind_of(patch) == kind_of(wanted.obj) and name_of(patch) in wanted.names):
-        return None
     return same_place(patch, wanted.obj, wanted.path, wanted.value)
+
+
+def _is_of(patch: Any, target: Object, wanted: Wanted) -> bool:
+    """True where a patch may be one of the object."""
+    if target and not is_meant(target.get("kind"), target.get("name"), wanted):
+        return False
+    named = isinstance(patch, dict) and kind_of(patch) == kind_of(wanted.obj) and name_of(patch) in wanted.names
+    return isinstance(patch, list) or named or (isinstance(patch, dict) and bool(target))
 
 
 def is_meant(kind: object, name: object, wanted: Wanted) -> bool:
@@ -145,12 +149,40 @@ def _same_entry(entries: Any, entry: Any, number: int) -> int:
     return same[0] if same else number
 
 
+def changes_of(patches: list[Patch], wanted: Wanted) -> Iterator[tuple[Origin, Any, bool]]:
+    """What patches make of a list, the last change first: where that is written, the entries there, and if it may take some."""
+    for patch in reversed(patches):
+        for number, each in reversed([*enumerate(patch.items)]):
+            if not _is_of(each, patch.target, wanted):
+                continue
+            if isinstance(each, list):
+                found = reversed([*_operations_on(each, wanted.path)])
+                yield from ((_place(patch, number, at), entries, takes) for at, entries, takes in found)
+            elif (entries := get(each, wanted.path, UNSET)) is not UNSET:
+                yield _place(patch, number, wanted.path), entries, True
+
+
+def _operations_on(operations: list[Any], path: Path) -> Iterator[tuple[Path, Any, bool]]:
+    """The JSON Patch operations on a list, on what is around it, and on its entries."""
+    for number, each in enumerate(map(as_map, operations)):
+        steps, value = _steps(each), each.get("value")
+        if not all(map(_is_step, steps, path)):
+            continue
+        is_entry = len(steps) > len(path)
+        entries = [value] if is_entry else get(value, path[len(steps) :])
+        yield (number, "path"), entries, not (is_entry and each.get("op") == "add")
+
+
+def _steps(operation: Object) -> list[str]:
+    return [each.replace("~1", "/").replace("~0", "~") for each in text(operation.get("path")).split("/")[1:]]
+
+
 def _in_operations(operations: list[Any], wanted: Wanted) -> Path | None:
     """Where a list of JSON Patch operations has the value; the last one that wrote it."""
     for number in reversed(range(len(operations))):
         operation = as_map(operations[number])
         if operation.get("op") in ("add", "replace"):
-            steps = [each.replace("~1", "/").replace("~0", "~") for each in text(operation.get("path")).split("/")[1:]]
+            steps = _steps(operation)
             rest = wanted.path[len(steps) :]
             around = wanted.path[: len(steps)]
             meant = len(around) == len(steps) and all(map(_is_step, steps, around))

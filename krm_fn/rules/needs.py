@@ -81,7 +81,7 @@ NAMED = (
 
 
 def _has_renamed(facts: BundleFacts) -> bool:
-    if facts.config.mode == "validate":
+    if facts.config.mode == "validate" or facts.surroundings.affixes:
         return True  # there a generator's hash and the names of VMs and sizes count, too
     return any(previous_names(each.obj) for kind in NAMED for each in facts.bundle.of_kind(kind))
 

@@ -439,6 +439,38 @@ def test_no_vm_that_kustomize_makes_is_hidden(here: Path, hidden: str) -> None:
     assert "unresolved-instancetype" in {rule for _, rule, _, _ in checked(here, "good", "other")}
 
 
+def test_what_is_made_later_without_objects_of_kubevirt_is_only_named_by_render(here: Path) -> None:
+    tree(here, {"app/kustomization.yaml": "resources: [./sub]\n", "app/sub/kustomization.yaml.j2": "resources: []\n"})
+    code, out, err = run("render", "app", cwd=here)
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        (
+            "kubevirt-render: warning: app/kustomization.yaml: not built: it needs app/sub/kustomization.yaml, made from "
+            "kustomization.yaml.j2; check what the step that makes it writes [target app] (kustomization-not-built)"
+        ),
+        "kubevirt-render: note: nothing to judge in app: 1 kustomization without objects of KubeVirt",
+    ]
+
+
+@pytest.mark.parametrize("words", ["check", "render", "capacity", "explain", "migrate", "report -o -", "diff good"])
+def test_a_path_that_is_not_there_fails_each_command_with_the_same_exit_code(here: Path, words: str) -> None:
+    code, out, err = run(*words.split(), "nowhere", cwd=here)
+    assert (code, out) == (1, "")
+    assert err.startswith("kubevirt-render: error: nowhere: ")
+
+
+@pytest.mark.parametrize("output", [("text", ""), ("json", '{\n  "vms": []\n}\n'), ("markdown", "")])
+def test_explaining_objects_without_a_vm_gives_an_empty_answer(here: Path, output: tuple[str, str]) -> None:
+    tree(here, {"only.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: ClusterIP}\n"})
+    name, answer = output
+    assert run("explain", "only.yaml", "-o", name, cwd=here) == (
+        0,
+        answer,
+        "kubevirt-render: note: there is no VM in the input\n",
+    )
+    assert run("explain", "only.yaml", "web", cwd=here)[0] == 2
+
+
 @pytest.mark.parametrize("command", ["check", "capacity"])
 @pytest.mark.parametrize(
     "files",

@@ -361,9 +361,27 @@ def test_a_reference_to_what_kustomize_renamed_is_an_error(here, affixes, now):
     assert others == set()
 
 
+@pytest.mark.parametrize("words", ["render .", "capacity .", "diff ../none ."])
+def test_every_command_names_the_new_name_of_what_kustomize_renamed(here, words):
+    root = tree(here / "renaming", {**RENAMING, "lab/kustomization.yaml": "resources: [../base]\nnamePrefix: lab-\n"})
+    (here / "none").mkdir()
+    code, out, err = run(*words.split(), cwd=root)
+    assert code == int(words == "render .")
+    assert "kustomize renamed VirtualMachineInstancetype small to lab-small, but not this reference to it" in out + err
+    assert "not found" not in out + err
+
+
 def test_a_reference_that_kustomize_changes_too_is_right(here):
     overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\nconfigurations: [name-references.yaml]\n"
     files = {"lab/kustomization.yaml": overlay, "lab/name-references.yaml": NAME_REFERENCES.read_text()}
+    assert renamed(here, **files) == ([], set())
+
+
+def test_a_component_has_the_references_for_all_overlays(here):
+    overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\ncomponents: [../name-references]\n"
+    component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nconfigurations: [name-references.yaml]\n"
+    shared = {"kustomization.yaml": component, "name-references.yaml": NAME_REFERENCES.read_text()}
+    files = {"lab/kustomization.yaml": overlay, **{f"name-references/{name}": text for name, text in shared.items()}}
     assert renamed(here, **files) == ([], set())
 
 
@@ -393,3 +411,70 @@ def test_a_step_that_renders_the_vms_needs_no_new_name_of_a_size(here):
     overlay = "resources: [../base]\nnamespace: lab\nnamePrefix: lab-\ntransformers: [render.yaml]\n"
     told, _ = renamed(here, **{"lab/kustomization.yaml": overlay, "lab/render.yaml": LISTED})
     assert [(severity, line) for severity, line, _ in told] == [("error", 13), ("error", 15), ("error", 16)]
+
+
+# ---- what a patch takes away
+
+DISKS = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web, namespace: vms}
+spec:
+  runStrategy: Always
+  instancetype: {name: u1.small}
+  template:
+    spec:
+      domain: {devices: {disks: [{name: root, disk: {}}, {name: data, disk: {}}], interfaces: [{name: lan, bridge: {}}]}}
+      networks: [{name: lan, multus: {networkName: a}}]
+      volumes:
+      - {name: root, containerDisk: {image: a}}
+      - {name: data, containerDisk: {image: b}}
+"""
+OF_WEB = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: vms}\n"
+TAKING = {
+    "a patch that replaces the list": (
+        OF_WEB + "spec:\n  template:\n    spec:\n      volumes: [{name: root, containerDisk: {image: c}}]\n",
+        [("disks[1]", "prod/p.yaml", 7)],
+    ),
+    "a patch that removes the list": (
+        OF_WEB + "spec:\n  template:\n    spec:\n      networks: null\n",
+        [("interfaces[0]", "prod/p.yaml", 7)],
+    ),
+    "a JSON patch that removes an entry": (
+        "- op: remove\n  path: /spec/template/spec/volumes/1\n",
+        [("disks[1]", "prod/p.yaml", 2)],
+    ),
+    "a JSON patch that replaces the list": (
+        "- {op: add, path: /metadata/labels, value: {}}\n- op: replace\n  path: /spec/template/spec/volumes\n  value: []\n",
+        [("disks[0]", "prod/p.yaml", 3), ("disks[1]", "prod/p.yaml", 3)],
+    ),
+    "a JSON patch that adds a disk": (
+        "- {op: add, path: /spec/template/spec/domain/devices/disks/-, value: {name: more, disk: {}}}\n",
+        [("disks[2]", "prod/p.yaml", 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize("patch", TAKING)
+def test_a_disk_whose_volume_a_patch_took_away_is_found_at_the_patch(here, patch):
+    text, expected = TAKING[patch]
+    overlay = "resources: [../base]\npatches: [{path: p.yaml, target: {kind: VirtualMachine}}]\n"
+    base = {"base/kustomization.yaml": "resources: [vm.yaml]\n", "base/vm.yaml": DISKS}
+    root = tree(here / "taking", {**base, "prod/kustomization.yaml": overlay, "prod/p.yaml": text})
+    found = json.loads(check(".", "-o", "json", cwd=root)[1])["results"]
+    refused = [each for each in found if each["tags"]["rule"].startswith("refused-")]
+    places = [(each["field"]["path"].split(".")[-2], each["file"]["path"], each["line"]) for each in refused]
+    assert sorted(places) == expected
+
+
+def test_a_disk_that_never_had_a_volume_is_found_where_it_stands(here):
+    overlay = "resources: [../base]\npatches: [{path: p.yaml}]\n"
+    volumes = OF_WEB + "spec:\n  template:\n    spec:\n      volumes: [{name: root, containerDisk: {image: c}}]\n"
+    base = {
+        "base/kustomization.yaml": "resources: [vm.yaml]\n",
+        "base/vm.yaml": DISKS.replace("data, containerDisk", "d, containerDisk"),
+    }
+    root = tree(here / "taking", {**base, "prod/kustomization.yaml": overlay, "prod/p.yaml": volumes})
+    found = json.loads(check(".", "-o", "json", cwd=root)[1])["results"]
+    refused = [each for each in found if each["tags"]["rule"].startswith("refused-")]
+    assert [(each["file"]["path"], each["line"]) for each in refused] == [("base/vm.yaml", 9)]

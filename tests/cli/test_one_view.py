@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from checking import run
+from committing import commit, git
 from layouts import SHAPES
 from pages import machines_in
 from trees import tree
@@ -27,6 +28,8 @@ PROBLEM = re.compile(
 )
 # The VM in a template is judged; no sum has it, and nothing renders it.
 IN_TEMPLATES = {name for name in SHAPES if "template" in name}
+CHARTS = {name for name in SHAPES if "chart" in name}
+UNREAD = {"unreadable-document", "unreadable-file"}
 # A VM that no kustomization lists, and a part of one: `check` alone judges it, and nothing counts it.
 UNLISTED = {"file beside a kustomization": Counter(["vms/db"]), "patch that nothing uses": Counter(["default/any"])}
 # Its own step gives no VM: `diff` compares what leaves for the cluster, the others say what is written.
@@ -103,3 +106,73 @@ def test_the_language_server_has_the_findings_of_check(here: Path, monkeypatch: 
     results = answer(here, "check", ".").get("results", ())
     told = {(each["file"]["path"], each["tags"]["rule"]) for each in results}
     assert found == {(file, rule) for file, rule in told if rule != "chart-not-built"}  # an editor's server reads no chart
+
+
+def printed(out: str) -> Counter[str]:
+    """The VMs in a stream of documents."""
+    documents = [each for each in yaml.safe_load_all(out) if each]
+    every = [item for each in documents for item in (each.get("items") or [each])]
+    return names([{"kind": each["kind"], **each["metadata"]} for each in every if each.get("kind") == VM])
+
+
+def rules(here: Path) -> set[str]:
+    return {each["tags"]["rule"] for each in answer(here, "check", ".").get("results", ())}
+
+
+def test_migrate_reads_the_files_that_have_these_vms(here: Path, shape: str) -> None:
+    if shape in (*IN_TEMPLATES, *CHARTS):
+        return
+    code, out, err = run("migrate", ".", cwd=here)
+    told = rules(here)
+    nothing = run("check", ".", cwd=here)[0] == 1 and not told
+    assert code == int(nothing or bool(told & UNREAD))
+    assert ("unrendered-template" in told) == (": this is a template" in err)
+    files = {each["file"] for each in answer(here, "explain", ".")["vms"] if each["kind"] == VM}
+    written = [printed((here / file).read_text()) for file in files] if not code else []
+    assert not sum(written, Counter()) - printed(out)
+
+
+def test_what_is_not_known_is_not_known_to_diff_and_capacity(here: Path, shape: str) -> None:
+    sized, new = answer(here, "capacity", "."), answer(here, "diff", "../none", ".")
+    if shape != REFUSED and "uncompared" not in new:
+        unknown = [each for each in sized["vms"] if "unknown" in each]
+        assert names(unknown) == names([each for each in new["vms"] if "unknown" in each])
+
+
+def test_the_plugin_prints_the_vms_that_render_prints(here: Path, shape: str) -> None:
+    below = [file for file in here.rglob("*") if file.name.lower().startswith("kustomization") or file.name == "Chart.yaml"]
+    if any(file.parent != here for file in below) or not {*SHAPES[shape]}.isdisjoint((".kubevirt-render.yaml", "Kptfile")):
+        return  # an application is one folder, with the settings of its sidecar
+    code, out, err = run("argocd", "generate", "--allow-empty", cwd=here)
+    if code:  # it prints all or nothing: Argo CD deletes what is missing
+        assert (out, err.count("error: ")) == ("", err.count("error: ") or 1)
+        assert rendered(here) is None or "bad.yaml" in err or rules(here) & {*UNREAD, "unrendered-template"}
+    elif (expected := rendered(here)) is not None:
+        assert printed(out) == expected
+
+
+def test_a_commit_has_what_the_folder_has(here: Path, shape: str) -> None:
+    git(here, "init", "-q", "-b", "main")
+    commit(here, {})
+    code, out, _ = run("diff", ".", ".", "-o", "json", cwd=here)
+    of_commit, compared, err = run("diff", "--base", "HEAD", ".", "-o", "json", cwd=here)
+    assert of_commit == code, err
+    found, same = ({"vms": [], **json.loads(each or "{}")} for each in (compared, out))
+    assert found["vms"] == same["vms"] == []
+    assert ("uncompared" in found) == ("uncompared" in same)
+    if shape != "link out of the repository":  # no copy of a commit has it
+        assert answer(here, "check", "--base", "HEAD", ".").get("results", []) == []
+
+
+def test_unsaved_texts_are_judged_as_saved_ones(here: Path, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shape == "link to a base":  # kustomize refuses the link, and gets a copy without it
+        return
+    monkeypatch.chdir(here)
+    saved = {(file, each.rule) for file, told in Session().begin().items() for each in told}
+    files = [file for file in here.rglob("*.y*ml") if file.is_file() and not file.is_symlink()]
+    texts = {file: file.read_bytes().decode() for file in files if not file.name.startswith((".", "kustomization"))}
+    for file in texts:
+        file.write_text("")
+    session = Session()
+    session.take({str(file.relative_to(here)): text for file, text in texts.items()})
+    assert {(file, each.rule) for file, told in session.begin().items() for each in told} == saved

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -157,3 +158,43 @@ def test_another_folder_does_not_change_what_kubevirt_deploys(here: Path) -> Non
     for name, sockets in (("u1.small", 1), ("house.small", 7)):
         tree(here, {**target("elsewhere/size.yaml", own.format(name)), **target("vms/web.yaml", sized % name)})
         assert f"sockets: {sockets}\n" in run("render", "vms", cwd=here)[1]
+
+
+@pytest.mark.parametrize("words", [("check", "."), ("check", "vms"), ("render", "."), ("capacity", ".")])
+def test_a_misspelt_name_is_corrected_by_what_others_of_the_cluster_have(here: Path, words: tuple[str, ...]) -> None:
+    size = (
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\n"
+        "metadata: {name: house, namespace: vms}\nspec: {cpu: {guest: 2}, memory: {guest: 2Gi}}\n"
+    )
+    vm = (
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: vms}\n"
+        "spec:\n  runStrategy: Always\n  instancetype: {name: hous, kind: VirtualMachineInstancetype}\n"
+        "  template: {spec: {domain: {devices: {}}}}\n"
+    )
+    git(here, "init", "-q")
+    for folder, text in (("sizes", size), ("vms", vm)):
+        (here / folder).mkdir(exist_ok=True)
+        (here / folder / "kustomization.yaml").write_text("resources: [all.yaml]\n")
+        (here / folder / "all.yaml").write_text(text)
+    _, out, err = run(*words, cwd=here)
+    assert "VirtualMachineInstancetype vms/hous is not found; use house, or add it to the bundle" in out + err
+
+
+@pytest.mark.parametrize(
+    "words", ["check . --no-cache", "render .", "capacity .", "explain .", "report . -o page.html", "diff . ."]
+)
+def test_as_many_processes_build_as_jobs_says(here: Path, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = shutil.which("kustomize")
+    script = here / "bin" / "kustomize"
+    script.parent.mkdir()
+    script.write_text(f'#!/bin/sh\n[ "$1" = build ] && echo $PPID >> "{here}/parents"\nsleep 0.2\nexec "{real}" "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
+    vm = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec:\n  runStrategy: Always\n"
+    vm += "  instancetype: {name: u1.small}\n  template: {spec: {domain: {devices: {}}}}\n"
+    one = {"kustomization.yaml": "resources: [vm.yaml]\n", "vm.yaml": vm}
+    root = tree(here / "many", {f"{folder}/{name}": text for folder in "abcd" for name, text in one.items()})
+    for jobs in (1, 2):
+        (here / "parents").write_text("")
+        assert run(*words.split(), "--jobs", str(jobs), cwd=root)[0] == 0
+        assert len({*(here / "parents").read_text().split()}) == jobs

@@ -50,6 +50,12 @@ def test_what_the_target_lacks_and_names_is_taken():
     assert (beside.context, beside.places, beside.ambiguous) == ((size(),), (("types/all.yaml", 0),), ())
 
 
+def test_an_object_whose_name_is_misspelt_is_taken_and_no_note_says_so():
+    found = taken([VM], offered(types=[size("smal"), size("large")], shop=[VM]))
+    assert named(found) == [("VirtualMachineClusterInstancetype", "", "smal", "types")]
+    assert found.notes == ()
+
+
 def test_what_the_target_has_is_taken_from_nobody():
     assert named(taken([VM, size(cpus=3)], offered(types=[size()], others=[size(cpus=2)]))) == []
 
@@ -150,6 +156,14 @@ def test_what_words_reach_is_enough_to_take_the_same():
     assert sorted(name for *_, name in keys) == ["fedora", "golden", "n", "own", "small", "twice"]
     reached = reach(items, text)
     assert taken_by(reached, Offered(offer for key in keys for offer in found.of(key))) == taken_by(reached, found)
+
+
+def test_what_is_similar_to_words_is_enough_to_take_what_is_misspelt():
+    whole = offered(types=[size("smal"), size("large")], shop=[VM])
+    text = yamlio.dump([VM]).encode()
+    keys = whole.near(words(text), whole.namespaces)
+    part = Offered([offer for key in keys for offer in whole.of(key)])
+    assert taken([VM], part) == taken([VM], whole)
 
 
 def test_words_are_what_may_be_a_name():

@@ -18,6 +18,7 @@ from krm_fn.kubevirt.admission.fields import (
     volume_requests,
 )
 from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.settled import settled
 from krm_fn.kubevirt.admission.specs import check_tree, metadata_causes
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
 
@@ -44,7 +45,7 @@ def admit_vm(
     """
     if is_set(get(vm, ("metadata", "deletionTimestamp"))):
         return ()
-    return tuple(_causes(vm, expanded, cluster, release, instancetype))
+    return settled(_causes(vm, expanded, cluster, release, instancetype), vm)
 
 
 def _causes(

@@ -23,6 +23,7 @@ from krm_fn.kubevirt.admission.fields import (
 )
 from krm_fn.kubevirt.admission.scope import Scope
 from krm_fn.kubevirt.admission.selectors import Position, label_selector, missed
+from krm_fn.kubevirt.admission.settled import settled
 from krm_fn.kubevirt.holders import HOLDERS, POOLED, TEMPLATE
 
 TYPE_CHECKING = False
@@ -245,4 +246,4 @@ def admit_object(obj: Object, *, completed: Object | None = None, cluster: Clust
     For a VirtualMachineInstance, `completed` is the object with presets applied and the webhook's defaults set.
     """
     admit = KINDS.get((group_of(obj), kind_of(obj)))
-    return tuple(admit(_Request(obj, completed, cluster, release))) if admit else ()
+    return settled(admit(_Request(obj, completed, cluster, release)), obj) if admit else ()

@@ -18,6 +18,7 @@ Inference (path: inferFromVolume)
 Names (path: name or kind; inferFromVolume where the name was inferred, then d has `inferred`)
     unknown-name                no such object; w the object; c names; d `shipped`: releases whose catalogue has it
         wrong-namespace             the object exists only in other namespaces; w the object; c namespaces
+    placeholder                 another step replaces the name, the kind, or what the vCPUs are; w the object; d `place`
     wrong-kind                  the name exists as the other kind, namespaced or cluster-wide; w the object; c kinds
         unexpected-kind             the kind is neither of the two; c the nearest of them; d `kind`
 Revisions (path: revisionName, or the place in the VM's status)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from krm_fn.base.objects import Ref, labels_of, ref_of, text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.facts import Found, ResolutionError
+from krm_fn.kubevirt.facts import OPEN, Found, ResolutionError
 from krm_fn.kubevirt.resolve import revision as revisions
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.kubevirt.resolve.matcher import stage
@@ -38,6 +38,8 @@ STATUS_LABEL_CHECKED_SINCE = (1, 5, 2)
 
 
 # The number of found objects and revisions that are kept. In a large list, each of them is read again when it is needed.
+# What each form of placeholder has, for which nothing more is loaded.
+MARKS = ("$", "{{", "<", "__")
 REMEMBERED = 2_500
 
 
@@ -129,8 +131,21 @@ class Finder:
             found = self._object(kind, wanted.namespace, wanted.name) if kind else None
             if len(self._named) >= REMEMBERED:
                 self._named.clear()
-            self._named[key] = found or self._unresolved(wanted, kind)
+            self._named[key] = (found and self._open(wanted, found)) or found or self._unresolved(wanted, kind)
         return self._named[key]
+
+    def _open(self, wanted: Wanted, found: Found) -> ResolutionError | None:
+        """Why nobody can tell what the object sets: its vCPUs are placeholders."""
+        cpu = as_map(found.spec.get("cpu"))
+        if not any(mark in value for value in cpu.values() if isinstance(value, str) for mark in MARKS):
+            return None
+        from krm_fn.base.placeholders import open_values  # needed for few objects
+
+        for path, word in open_values(cpu, ("spec", "cpu")):
+            place = (("place", f"{dotted(path)} of {found.ref}"),)
+            error = self._error(wanted, OPEN, (*wanted.path, "name"), word, target=found.ref, may_exist=True)
+            return error.but(upstream="", detail=place)
+        return None
 
     def _object(self, kind: str, namespace: str, name: str) -> Found | None:
         """The object of the bundle, or of the catalogue, which has only cluster kinds."""
@@ -143,8 +158,14 @@ class Finder:
 
     def _unresolved(self, wanted: Wanted, kind: str) -> ResolutionError:
         """Why no object is found: the kind is not valid, or the name exists elsewhere, or nowhere."""
+        from krm_fn.base.placeholders import placeholders  # needed only for what is not found
+
         name, matcher = wanted.name, wanted.matcher
         others = [other for other in matcher.kinds if other != kind and self._object(other, wanted.namespace, name)]
+        if filled := next(filter(placeholders, (wanted.kind, name)), None):
+            path = (*wanted.path, "kind" if filled == wanted.kind else "name")
+            target = self._ref(kind, name, wanted.namespace) if kind else None
+            return self._error(wanted, OPEN, path, filled, target=target, may_exist=True).but(upstream="")
         if not kind:
             meant = tuple(others) or self._lookup.nearest(wanted.kind, matcher.kinds)
             detail = (("kind", wanted.kind),)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.placeholders import may_be_in
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission import admit_vm
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.admission.objects import admit_object
+from krm_fn.kubevirt.admission.settled import rests_on_placeholder, settled
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.crashes import CRASHES
 from krm_fn.kubevirt.expand.pinned import pin
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 # Who refuses a VM: the API server or the mutating webhook by its schema, then the webhooks.
 SCHEMA, MUTATING, VALIDATING = "schema", "mutating", "validating"
 
+# What the schema expects where an object branches.
+SHAPES = ("a map", "a list")
 # What is looked at only where a VM is created.
 CREATION_ONLY = (
     "pkg/network/admitter/discontinued.go:validateDiscontinuedBindings",
@@ -70,8 +74,17 @@ def misshapen(obj: Object, release: Release) -> tuple[Cause, ...]:
         path = holder.template or holder.instance
         return (Cause(path=path, message=f"{dotted(holder.instance)} is missing; set it", reason=REQUIRED),)
     flaws = (flaw for flaw in check(obj, release) if flaw.kind == TYPE or (flaw.kind == RANGE and flaw.upstream))
-    return tuple(
+    causes = (
         Cause(path=flaw.path, message=f"the value is {_found(flaw)}, but must be {flaw.expected}; correct it") for flaw in flaws
+    )
+    return settled(causes, obj)
+
+
+def shape_is_open(obj: Object, release: Release) -> bool:
+    """True where a placeholder stands for a map or a list: nobody knows what the object has there."""
+    return may_be_in(obj) and any(
+        flaw.kind == TYPE and flaw.expected in SHAPES and rests_on_placeholder(obj, flaw.path, flaw.current)
+        for flaw in check(obj, release)
     )
 
 

@@ -22,7 +22,8 @@ can't see whether the kustomization has the configuration. If it has, turn the r
 
 For a generated Secret or ConfigMap, `generatorOptions: {disableNameSuffixHash: true}` also works.
 
-In modes other than `validate` the rule checks only references to DataVolumes, claims, Secrets and the like.
+In modes other than `validate` the rule checks only references to DataVolumes, claims, Secrets and the like, and matchers that
+nothing resolves any more.
 
 Example:
 
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from krm_fn.base.bundle import Entry
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
-
+    from krm_fn.rules.facts.vms import VmFacts
 
 PULLING = "imagePullSecret"  # a pod starts without the Secret that it names
 
@@ -69,7 +70,17 @@ def former_name(facts: BundleFacts) -> Iterator[Hit]:
     if facts.config.mode == "validate":  # else matchers are rendered, and nothing reads the labels
         yield from _of_matchers(facts)
         yield from _of_labels(facts)
+    for vm in facts.vms:
+        yield from stopping(vm)
     yield from _of_objects(facts)
+
+
+def stopping(vm: VmFacts) -> Iterator[Hit]:
+    """The matchers of a VM that nothing can resolve any more."""
+    for error in vm.resolution.errors:
+        if error.reason == RENAMED and error.wanted:
+            at, wanted = (*vm.prefix, "spec", error.matcher, "name"), error.wanted
+            yield _hit(vm.entry, at, wanted.name, wanted, error.candidates[0], stops=True)
 
 
 def _of_matchers(facts: BundleFacts) -> Iterator[Hit]:
@@ -82,11 +93,6 @@ def _of_matchers(facts: BundleFacts) -> Iterator[Hit]:
             if isinstance(written, str) and written != found.ref.name:
                 yield _hit(vm.entry, (*vm.prefix, *path), written, found.ref, found.ref.name)
 
-        for error in vm.resolution.errors:
-            if error.reason == RENAMED and error.wanted:
-                at, wanted = (*vm.prefix, "spec", error.matcher, "name"), error.wanted
-                yield _hit(vm.entry, at, wanted.name, wanted, error.candidates[0], stops=True)
-
 
 def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
     for default in defaults(facts.bundle):
@@ -98,12 +104,13 @@ def _of_labels(facts: BundleFacts) -> Iterator[Hit]:
 
 
 def _of_objects(facts: BundleFacts) -> Iterator[Hit]:
-    there, built, beside = available_objects(facts.bundle), facts.surroundings.affixes, facts.surroundings
+    there, beside = available_objects(facts.bundle), facts.surroundings
+    judged = beside.affixes and facts.config.mode == "validate"  # else only what prevents rendering is an error
     for (kind, namespace, name, optional), references in missing(facts.bundle).items():
         now = "" if beside.is_external(kind, namespace, name) else there.now(kind, namespace, name)
         for reference in references if now else ():
             ref = Ref(api_version=API_VERSIONS[kind], kind=kind, name=name, namespace=namespace)
-            stops = built and not optional and holder_of(reference.owner.obj) and reference.path[-1] != PULLING
+            stops = judged and not optional and holder_of(reference.owner.obj) and reference.path[-1] != PULLING
             yield _hit(reference.owner, reference.path, reference.written, ref, now, stops=bool(stops))
 
 

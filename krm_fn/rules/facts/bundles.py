@@ -6,6 +6,7 @@ from krm_fn.base.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from krm_fn.base.bundle import Bundle, Entry
@@ -36,13 +37,17 @@ class Ambiguous(Value):
     where: tuple[str, ...]
 
 
+NOTHING_ELSE: Mapping[int, Any] = {}
+
+
 class Surroundings(Value):
     """What is known beside the bundle.
 
     `context` are objects of other targets, to which references may lead, `places` the file and index of each where they are
     known. `external` are objects that are in the cluster and not in git. `ambiguous` are names that lead to several objects.
     `runs` is the number of bundles that share the work of a run, rounded up to a power of two. `affixes` are the pairs of a
-    prefix and a suffix that kustomizations have given to names, where the bundle is what was built.
+    prefix and a suffix that kustomizations have given to names, where the bundle is what was built. `written` are items as they
+    are written, by number, where placeholders have defaults, which count in their place.
     """
 
     context: tuple[Any, ...] = ()
@@ -51,6 +56,7 @@ class Surroundings(Value):
     ambiguous: tuple[Ambiguous, ...] = ()
     runs: int = 1
     affixes: tuple[tuple[str, str], ...] = ()
+    written: Mapping[int, Any] = NOTHING_ELSE
 
     def is_external(self, kind: str, namespace: str, name: str) -> bool:
         """True for an object that is in the cluster and not in git. Raises: ConfigError where that takes too much work."""

@@ -9,8 +9,9 @@ capitals. Multi-line strings, cloud-init data, annotations and commands are skip
 there. So are OpenShift Templates and VirtualMachineTemplates, which have parameters.
 
 Why it matters: the file is a template. Other defects of such a value are not reported, because the value is not known before
-the placeholder is replaced, as Flux does with `${NAME}`. `<name>` and `CLAIM_NAME` are a warning, because guides write them
-for readers to replace. The other forms are an info, because a tool may replace them.
+the placeholder is replaced, as Flux does with `${NAME}`. If it has a default, as `${NAME:=default}` and
+`{{ name | default(1) }}` have, the default counts as the value, in all commands. `<name>` and `CLAIM_NAME` are a warning,
+because guides write them for readers to replace. The other forms are an info, because a tool may replace them.
 
 Fix: replace it, or check the output of the step that replaces it: `flux envsubst < vm.yaml | kubevirt-render check -`. Set
 the severity to `off` for files that are meant to be templates.
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import get
-from krm_fn.base.placeholders import is_in_capitals, may_be_in, placeholders
+from krm_fn.base.placeholders import OTHERS, is_filled_key, is_in_capitals, may_be_in, placeholders
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.templates import is_template
 from krm_fn.rules.registry import Hit, rule
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     Place = tuple[Entry, Path, str, str]
 
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
-PASSED_OVER = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInitConfigDrive", "command", "args", "data"))
 
 
 @rule(severity="warning")
@@ -55,7 +55,8 @@ def unfilled_placeholder(facts: BundleFacts) -> Iterator[Hit]:
     by_tools: list[Place] = []
     for entry in facts.bundle.entries:
         file, _ = facts.bundle.place(entry.item)
-        for path, value in _values(entry.obj):
+        written = get(facts.surroundings.written.get(entry.item), entry.path) or entry.obj
+        for path, value in _values(written):
             for found in placeholders(value, path):
                 place = entry, path, value, found
                 if (found.startswith("<") and not found.startswith("<%")) or is_in_capitals(found):
@@ -104,6 +105,8 @@ def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
         key, value = next(entries, (None, None))
         if key is None:
             around.pop()
+        elif is_filled_key(key):
+            yield path, key
         elif isinstance(value, str):
             yield (*path, key), value
         elif isinstance(value, dict | list) and value:
@@ -113,5 +116,5 @@ def _texts(obj: Any) -> Iterator[tuple[Path, str]]:
 def _entries(value: Any) -> Iterator[tuple[Any, Any]]:
     """The keys or indices of a map or list, and their values."""
     if isinstance(value, dict):
-        return ((key, below) for key, below in value.items() if key not in PASSED_OVER)
+        return ((key, below) for key, below in value.items() if key not in OTHERS)
     return iter(enumerate(value))

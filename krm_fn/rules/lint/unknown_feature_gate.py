@@ -6,7 +6,8 @@ a later release, or one that was retired, such as `DataVolumes`.
 Why it matters: KubeVirt ignores an unknown name silently. The feature keeps its default state, and VMs that need it are
 refused.
 
-Fix: spell the gate as the release does; the message names the nearest one. Gate names are case-sensitive.
+Fix: spell the gate as the release does; the message names the nearest one, and the page of this rule lists all. Gate names are
+case-sensitive.
 
 Example:
 
@@ -68,7 +69,7 @@ def _hit(entry: Entry, path: Path, gate: str, release: Release, known: tuple[str
         (_, since), *_ = GATES[gate]
         fix = f"remove it; KubeVirt {'.'.join(map(str, since))} adds it"
     else:
-        fix = f"did you mean {likely}" if likely else "remove it"
+        fix = f"did you mean {likely}" if likely else "remove it, or write one of the gates that the page of this rule lists"
     return Hit(
         message=f"KubeVirt {release} has no feature gate {show(gate)}; {fix}",
         path=path,

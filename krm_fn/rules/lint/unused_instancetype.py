@@ -30,6 +30,7 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, name_of, text
 from krm_fn.base.paths import get
+from krm_fn.kubevirt.facts import OPEN
 from krm_fn.kubevirt.resolve import MATCHERS, decode
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.labels import defaults
@@ -51,7 +52,9 @@ VENDOR = f"{GROUP}/vendor"
 def unused_instancetype(facts: BundleFacts) -> Iterator[Hit]:
     peopled = {effective_namespace(vm.entry.obj) for vm in facts.vms}
     used = _used(facts) if peopled else set()
-    for matcher in MATCHERS:
+    errors = (error for vm in facts.vms for error in vm.resolution.errors)
+    unclear = {error.matcher for error in errors if error.reason == OPEN and not error.detail}  # it may be any of them
+    for matcher in (each for each in MATCHERS if each.field not in unclear):
         for kind in matcher.kinds:
             for entry in facts.bundle.of_kind(kind, GROUP):
                 reached = peopled if is_cluster_kind(kind) else peopled & {effective_namespace(entry.obj)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.base.wording import listed
+from krm_fn.base.wording import listed, show
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.facts import OPEN
 from krm_fn.rules.shared.catalogue import dotted
 from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one, to_add
 
@@ -59,9 +60,15 @@ def _unexpected_kind(error: ResolutionError) -> tuple[str, Any]:
     return f"{detail(error, 'kind')} is not a kind of {error.matcher}; use {listed(kinds)}", the_one(error.candidates)
 
 
+def _placeholder(error: ResolutionError) -> tuple[str, Any]:
+    place = detail(error, "place") or f"the {error.path[-1]}"
+    return f"{place} is the placeholder {show(error.current)}; render the VM after the step that replaces this", UNSET
+
+
 WORDINGS: dict[str, Callable[[ResolutionError], tuple[str, Any]]] = {
     "unknown-name": _unknown_name,
     "wrong-namespace": _wrong_namespace,
     "wrong-kind": _wrong_kind,
     "unexpected-kind": _unexpected_kind,
+    OPEN: _placeholder,
 }
