@@ -134,12 +134,12 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     What leaves is judged as well, by this run's config: the config of a step is a file of the tree, and may change objects and
     turn rules off. A reference that the steps resolve is none any more in the cluster.
     """
-    if not (parsed.steps or unit.settings.rendered):
+    if not parsed.steps:
         return result
     left, places = leaving(parsed, taken, unit.settings), Places(parsed.found)
     said = [each for each in left.findings if each.item < len(parsed.found.items)]
     own = result.findings
-    if parsed.steps and not left.fails:
+    if not (left.fails or all(step.sees_cluster for step in parsed.steps)):
         own = tuple(
             each
             for each in own
