@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.objects import LOCAL_CONFIG, PREVIOUS_NAMES, annotations_of, metadata, name_of, text
+from krm_fn.base.objects import PREVIOUS_NAMES, annotations_of, metadata, name_of
 from krm_fn.base.paths import copy, put
 from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import manifests
-from krm_fn.sources.steps import ARGOCD
+from krm_fn.sources.steps import ARGOCD, is_local
 from krm_fn.yamlio.order import in_order
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _in(numbers: Sequence[int], item: int) -> int:
 
 def _applied(found: Leaving) -> Leaving:
     """What is applied of what leaves: nothing that only hosts read."""
-    made = [(_bare(item), number) for item, number in zip(found.items, found.numbers, strict=False) if not _is_local(item)]
+    made = [(_bare(item), number) for item, number in zip(found.items, found.numbers, strict=False) if not is_local(item)]
     return found.but(items=[item for item, _ in made], numbers=[number for _, number in made])
 
 
@@ -116,8 +116,3 @@ def _bare(item: Any) -> Any:
     kept = {key: value for key, value in annotations_of(item).items() if key != PREVIOUS_NAMES}
     bare = {key: value for key, value in metadata(item).items() if key != "annotations"}
     return {**item, "metadata": {**bare, **({"annotations": kept} if kept else {})}}
-
-
-def _is_local(item: Any) -> bool:
-    """True for an object that hosts give to functions, and do not print."""
-    return isinstance(item, dict) and text(annotations_of(item).get(LOCAL_CONFIG)) not in ("", "false")

@@ -219,7 +219,8 @@ class Workspace:
     def _unit(self, target: Target, settings: TargetSettings) -> Unit:
         """The unit of a target."""
         package = self._applications.get(target.folder, NO_PACKAGE)
-        return Unit(settings=settings, name=target.name, target=target, steps=_steps(package, settings))
+        steps = (each.but(local=target.is_chart or each.host == PIPELINE) for each in _steps(package, settings))
+        return Unit(settings=settings, name=target.name, target=target, steps=tuple(steps))
 
     def _package(self, folder: str) -> Package:
         """What a tool applies together with the files of a folder that no kustomization uses; without a step, only `apart`."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import config
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, namespace_of, text
+from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, group_of, kind_of, labels_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.config.keys import API_VERSION
@@ -32,8 +32,8 @@ class Step(Value):
     `host` calls it: one of the words above. `written` is its functionConfig, and `settings` is the config where something else
     states it. The config stands at `path` in document `item` of `file`; `inside` is the document and the path in a text that is
     written there in place. `folder`: it sees only what is below, "" for all. `selectors` and `exclude` are those of kpt.
-    `discards`: what it makes is not used. `namespace` is that of objects without one. A pipeline calls the command, which sees
-    the whole cluster.
+    `local`: it gets what only functions get. `discards`: what it makes is not used. `namespace` is that of objects without one.
+    A pipeline calls the command, which sees the whole cluster.
     """
 
     host: str
@@ -46,6 +46,7 @@ class Step(Value):
     folder: str = ""
     selectors: tuple[Object, ...] = ()
     exclude: tuple[Object, ...] = ()
+    local: bool = True
     discards: bool = False
     namespace: str = ""
 
@@ -75,7 +76,15 @@ class Step(Value):
 
     def _is_selected(self, item: Object) -> bool:
         chosen = not self.selectors or any(_fits(item, each) for each in self.selectors)
+        if is_local(item) and not self.local:
+            return False
         return chosen and not any(_fits(item, each) for each in self.exclude)
+
+
+def is_local(obj: Object) -> bool:
+    """True for an object that hosts give to functions, and do not apply: one with any value of the mark except "false"."""
+    given = annotations_of(obj)
+    return LOCAL_CONFIG in given and text(given[LOCAL_CONFIG]) != "false"
 
 
 def _fits(item: Object, selector: Object) -> bool:
