@@ -61,7 +61,7 @@ def kpt_packages(folders: Iterable[str], within: Sequence[str]) -> dict[str, Pac
     """
     roots, has = {}, {}
     for folder in folders:
-        around = [each for each in (folder, *above(folder)) if _is_below(each, within)]
+        around = [each for each in (folder, *above(folder)) if is_below(each, within)]
         has.update({each: os.path.isfile(joined(each, KPTFILE)) for each in around if each not in has})  # noqa: PTH113
         if packages := [each for each in around if has[each]]:
             roots[folder] = packages[-1]
@@ -70,7 +70,7 @@ def kpt_packages(folders: Iterable[str], within: Sequence[str]) -> dict[str, Pac
 
 
 def _package(root: str, folders: Iterable[str]) -> Package:
-    inside = sorted((each for each in folders if _is_below(each, [root])), key=lambda each: (-each.count("/"), each == "."))
+    inside = sorted((each for each in folders if is_below(each, [root])), key=lambda each: (-each.count("/"), each == "."))
     calls = [each for folder in inside for each in _calls(folder)]
     foreign = dict.fromkeys(each for each in calls if isinstance(each, str))
     notes = tuple(f"the pipeline of {root} also calls {each}, which is not run here" for each in foreign)
@@ -196,5 +196,6 @@ def above(folder: str) -> Iterator[str]:
         yield folder
 
 
-def _is_below(folder: str, tops: Iterable[str]) -> bool:
+def is_below(folder: str, tops: Iterable[str]) -> bool:
+    """True for one of some folders, and for one below them."""
     return any(folder == top or folder.startswith(os.path.join(top, "")) or top == os.curdir for top in tops)  # noqa: PTH118

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from committing import git
+from checking import run
+from committing import commit, git
 from running import passed
 from running import run as call
 from test_own_step import PLAIN, SIZE, VM
@@ -231,3 +232,44 @@ def test_what_leaves_an_application_is_what_the_plugin_prints(
     path = f"{Path(kustomize).parent}:{environment['PATH']}"
     theirs = generated(here, plugin, flags, {**environment, "PATH": path})
     assert [each for each in leaving(here, monkeypatch) if "argoproj.io" not in each] == theirs
+
+
+# ---- a step that comes and goes
+
+KPTFILE = HEAD + "  mutators:\n" + CALL
+DEEP = {"vms/a/vm.yaml": VM, "vms/b/size.yaml": SIZE, "vms/b/c/db.yaml": VM.replace("name: web", "name: db")}
+COMING = {
+    "a package": ({"vms/Kptfile": KPTFILE.removesuffix("pipeline:\n  mutators:\n" + CALL)}, {"vms/Kptfile": KPTFILE}),
+    "a folder that becomes a package": ({}, {"vms/Kptfile": KPTFILE}),
+    "an application": ({}, {"argocd/app.yaml": APP.replace("path: app", "path: vms").replace("PLUGIN", json.dumps(FIRST))}),
+    "a pipeline": ({}, {".kubevirt-render.yaml": CONFIG + "{rendered: true}\n"}),
+}
+
+
+def changes(here: Path) -> list[tuple[str, str]]:
+    code, out, err = run("diff", "--base", "HEAD", ".", "-o", "json", cwd=here)
+    assert code in (0, 1), err
+    return sorted((each["name"], each["change"]) for each in json.loads(out)["vms"])
+
+
+@pytest.mark.parametrize("form", COMING)
+def test_a_step_over_several_folders_changes_the_vms_that_are_there(form: str, tmp_path: Path) -> None:
+    without, more = COMING[form]
+    git(tmp_path, "init", "-q", "-b", "main")
+    commit(tmp_path, {**DEEP, **without})
+    tree(tmp_path, more)
+    assert changes(tmp_path) == [("db", "changed"), ("web", "changed")]
+    commit(tmp_path, {})
+    for name in more:
+        (tmp_path / name).unlink()
+    tree(tmp_path, without)
+    assert changes(tmp_path) == [("db", "changed"), ("web", "changed")]
+
+
+@pytest.mark.parametrize("form", COMING)
+def test_an_edit_of_a_size_changes_what_leaves(form: str, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    commit(tmp_path, {**DEEP, **COMING[form][1]})
+    tree(tmp_path, {"vms/b/size.yaml": LARGE})
+    assert changes(tmp_path) == [("db", "changed"), ("web", "changed")]
+    assert "keeps" not in run("diff", "--base", "HEAD", ".", cwd=tmp_path)[1]
