@@ -226,7 +226,8 @@ def judge_sources(
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
     if options.describing:
         material = Material(found=found, settings=settings, surroundings=surroundings, places=places, target=target)
-        result = result.but(described=options.describing(material.but(homes=homes, unlisted=parsed.unlisted)))
+        left = leaving(parsed, taken, settings) if parsed.steps else None
+        result = result.but(described=options.describing(material.but(homes=homes, unlisted=parsed.unlisted, left=left)))
     if options.quoted:
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})

@@ -10,37 +10,21 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.objects import PREVIOUS_NAMES, annotations_of, metadata, name_of
 from krm_fn.base.paths import copy, put
-from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import manifests
-from krm_fn.sources.steps import ARGOCD, is_local
+from krm_fn.sources.steps import ARGOCD, Leaving, Stage, is_local
 from krm_fn.yamlio.order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.findings.finding import Finding
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.loading import Parsed
     from krm_fn.repositories.sharing import Taken
     from krm_fn.sources.steps import Step
-
-
-class Leaving(Value):
-    """What leaves. `numbers` has for each item its number among those that were read, -1 for one that a step adds.
-
-    `findings` are those of the steps. `fails`: a step fails, so that nothing leaves. `stages` has for each step what it left of
-    each item that was read, by number.
-    """
-
-    items: Sequence[Any]
-    numbers: Sequence[int] = ()
-    findings: tuple[Finding, ...] = ()
-    fails: bool = False
-    stages: tuple[tuple[Step, dict[int, Any]], ...] = ()
 
 
 def leaving(parsed: Parsed, taken: Taken, settings: TargetSettings) -> Leaving:
@@ -81,7 +65,8 @@ def _rendered(found: Leaving, step: Step, judging: Judging, places: Sequence[tup
         made = [(left, number) for item, number in made if (left := manifests.leaving(item, notes=notes)) is not None]
     else:
         made = in_order(made, [seen[number] for number in outcome.before], len(found.items))
-    stage = step, {number: item for item, number in made if number >= 0}
+    got = dict(zip(numbers, given, strict=True))
+    stage = Stage(step, got, {number: item for item, number in made if number >= 0})
     return found.but(
         items=[item for item, _ in made],
         numbers=[number for _, number in made],

@@ -10,16 +10,19 @@ from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
+    from krm_fn.sources.steps import Leaving
 
 
 class Material(Value):
     """A unit: what was read, its settings, what is known beside it, and where values are written.
 
-    `unlisted` are files whose machines nothing applies.
+    `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way.
     """
 
     found: Sources
@@ -29,12 +32,24 @@ class Material(Value):
     target: Target | None = None
     homes: Homes | None = None
     unlisted: frozenset[str] = frozenset()
+    left: Leaving | None = None
 
 
 def material_of(
-    found: Sources, settings: TargetSettings, surroundings: Surroundings = NO_SURROUNDINGS, target: Target | None = None
+    found: Sources,
+    settings: TargetSettings,
+    surroundings: Surroundings = NO_SURROUNDINGS,
+    target: Target | None = None,
+    left: Leaving | None = None,
 ) -> Material:
     """The material of a unit of which all documents can be read."""
     places = Places(found)
     homes = Homes(target, found, places) if target else None
-    return Material(found=found, settings=settings, surroundings=surroundings, places=places, target=target, homes=homes)
+    given: dict[str, Any] = {
+        "found": found,
+        "settings": settings,
+        "surroundings": surroundings,
+        "places": places,
+        "target": target,
+    }
+    return Material(**given, places=places, target=target, homes=homes, left=left)

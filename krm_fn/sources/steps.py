@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import config
 from krm_fn.base.errors import ConfigError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
+    from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.settings import Config
 
 GROUP = API_VERSION.partition("/")[0]
@@ -95,6 +96,34 @@ def _fits(item: Object, selector: Object) -> bool:
     return all(text(selector.get(key)) in ("", value) for key, value in plain.items()) and all(
         given.get(key) == value for name, given in pairs.items() for key, value in as_map(selector.get(name)).items()
     )
+
+
+class Stage(NamedTuple):
+    """One step that has not failed: the objects that it has got and has left, by their numbers among those that were read."""
+
+    step: Step
+    seen: dict[int, Any]
+    left: dict[int, Any]
+
+
+class Leaving(Value):
+    """What leaves. `numbers` has for each item its number among those that were read, -1 for one that a step adds.
+
+    `findings` are those of the steps. `fails`: a step fails, so that nothing leaves. `stages` are the steps, but for
+    those whose result is not used.
+    """
+
+    items: Sequence[Any]
+    numbers: Sequence[int] = ()
+    findings: tuple[Finding, ...] = ()
+    fails: bool = False
+    stages: tuple[Stage, ...] = ()
+
+    def by_number(self, count: int) -> list[Any]:
+        """The items with the numbers of those that were read, None for one that does not leave; then those that steps add."""
+        kept = dict(zip(self.numbers, self.items, strict=False))
+        added = [item for item, number in zip(self.items, self.numbers, strict=False) if number < 0]
+        return [*(kept.get(number) for number in range(count)), *added]
 
 
 def is_own(function_config: object) -> bool:
