@@ -11,6 +11,7 @@ from krm_fn.base.paths import get, leaves
 from krm_fn.explaining.answers import Shown
 from krm_fn.findings.finding import UNSET
 from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.repositories.leaving import bare
 from krm_fn.repositories.origins import Origin, located
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources.files import read_found
@@ -69,6 +70,7 @@ class Steps:
             return record, rendered
         later = [number for number in numbers if number > self.own]
         states = [rendered, *(get(self._stages[number].left.get(item), inside) for number in later)]
+        states[-1] = bare(states[-1])
         return {**record, "fields": self._fields(record, states, [self.own, *later])}, states[-1]
 
     def _fields(self, record: Object, states: Sequence[Any], givers: Sequence[int]) -> list[Object]:

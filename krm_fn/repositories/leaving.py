@@ -81,7 +81,7 @@ def _in(numbers: Sequence[int], item: int) -> int:
 
 def _applied(found: Leaving) -> Leaving:
     """What is applied of what leaves: nothing that only hosts read."""
-    made = [(_bare(item), number) for item, number in zip(found.items, found.numbers, strict=False) if not is_local(item)]
+    made = [(bare(item), number) for item, number in zip(found.items, found.numbers, strict=False) if not is_local(item)]
     return found.but(items=[item for item, _ in made], numbers=[number for _, number in made])
 
 
@@ -94,7 +94,7 @@ def _renamed(item: Any, name: str) -> Any:
     return found
 
 
-def _bare(item: Any) -> Any:
+def bare(item: Any) -> Any:
     """The object without what kustomize writes for steps alone."""
     if not isinstance(item, dict) or PREVIOUS_NAMES not in annotations_of(item):
         return item

@@ -45,11 +45,5 @@ def material_of(
     """The material of a unit of which all documents can be read."""
     places = Places(found)
     homes = Homes(target, found, places) if target else None
-    given: dict[str, Any] = {
-        "found": found,
-        "settings": settings,
-        "surroundings": surroundings,
-        "places": places,
-        "target": target,
-    }
-    return Material(**given, places=places, target=target, homes=homes, left=left)
+    about: dict[str, Any] = {"found": found, "settings": settings, "surroundings": surroundings}
+    return Material(**about, places=places, target=target, homes=homes, left=left)

@@ -164,8 +164,11 @@ class Workspace:
         found, asked = self.found, self.asked
         if found.targets or found.excluded or found.charts or asked.target or asked.cluster or self.unlisted:
             return False
-        every = map(self.settings, dict.fromkeys(map(folder_of, self.found.files)))
-        return not any(settings.external or settings.cluster for settings in every)
+        folders = dict.fromkeys(map(folder_of, self.found.files))
+        if any(self._package(folder).steps for folder in folders):
+            return False
+        every = map(self.settings, folders)
+        return not any(settings.external or settings.cluster or settings.rendered for settings in every)
 
     @cached_property
     def targets(self) -> list[Unit]:
