@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import pytest
 from checking import run
 from committing import commit, git
 from layouts import INLINE, STEP
+from running import ROOT
 from trees import tree
 
 import krm_fn
@@ -100,6 +102,18 @@ def printed(here: Path, kustomize: Path) -> list[object]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # kustomize starts this program
     ran = subprocess.run(words, cwd=here, capture_output=True, check=True, env={**os.environ, "PATH": path})
     return list(yamlio.read_stream(ran.stdout).items)
+
+
+def test_an_edit_in_the_quickstart_does_what_its_two_builds_differ_in(here: Path, kustomize: Path) -> None:
+    shutil.copytree(ROOT / "kustomization-examples" / "quickstart" / "bundle", here, dirs_exist_ok=True)
+    commit(here, {})
+    base, sizes = printed(here, kustomize), here / "sizes.yaml"
+    sizes.write_text(sizes.read_text().replace("    guest: 4\n", "    guest: 8\n"))
+    head = printed(here, kustomize)
+    (found,) = krm_fn.diff({"items": base}, {"items": head})["vms"]
+    assert (found["name"], found["guest"]) == ("web", {"vcpus": {"old": 4, "new": 8}})
+    told = diff(here)
+    assert [{key: value for key, value in record.items() if key != "target"} for record in told] == [found]
 
 
 def test_adding_the_step_is_a_change_like_any_other(here: Path) -> None:
