@@ -111,7 +111,7 @@ def test_an_edit_in_the_quickstart_does_what_its_two_builds_differ_in(here: Path
     sizes.write_text(sizes.read_text().replace("    guest: 4\n", "    guest: 8\n"))
     head = printed(here, kustomize)
     (found,) = krm_fn.diff({"items": base}, {"items": head})["vms"]
-    assert (found["name"], found["guest"]) == ("web", {"vcpus": {"old": 4, "new": 8}})
+    assert (found["name"], found["guest"]) == ("builder", {"vcpus": {"old": 4, "new": 8}})
     told = diff(here)
     assert [{key: value for key, value in record.items() if key != "target"} for record in told] == [found]
 
