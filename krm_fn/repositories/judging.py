@@ -14,7 +14,7 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import charts, fixes, problems, wants
+from krm_fn.repositories import charts, fixes, problems, unseen, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.leaving import leaving
@@ -152,6 +152,7 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
     known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
+    new += unseen.findings(left, taken, unit.settings)
     return result.but(findings=results.ordered([*own, *fingerprints.printed(new)]))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -260,3 +261,65 @@ def test_a_path_that_leads_up_leads_to_the_same_place_from_the_copy_that_is_buil
         "error: a/b/app/kustomization.yaml: kustomize does not build this: a/gone: no such file or directory;"
     )
     assert "planted" not in run("render", ".", cwd=here)[1]
+
+
+# ---- a step sees nothing of its cluster
+
+KUBEVIRT = """\
+apiVersion: kubevirt.io/v1
+kind: KubeVirt
+metadata: {name: kubevirt, namespace: kubevirt}
+spec: {imageTag: v1.6.3, configuration: {machineType: pc-q35-9.0, cpuRequest: 200m}}
+"""
+CLUSTER = {"platform/kustomization.yaml": "resources: [kubevirt.yaml]\n", "platform/kubevirt.yaml": KUBEVIRT}
+LACKS = re.compile(
+    r"^warning: ([^:]*):(\d+):\d+: .*add to its config: (.*?)(?: \[target .*)? \(unseen-configuration\)$", re.MULTILINE
+)
+
+
+def lacking(here: Path, files: dict[str, str], *flags: str) -> list[tuple[str, int, str]]:
+    """Where a step lacks settings of its cluster, and which."""
+    out = run("check", ".", "--no-cache", *flags, cwd=tree(here, files))[1]
+    return [(file, int(line), lines) for file, line, lines in LACKS.findall(out)]
+
+
+def of_form(form: str, spec: str = "") -> dict[str, str]:
+    files = {**PLAIN, **FORMS[form]}
+    return {
+        f"vms/{name}": text.replace(INLINE, INLINE + f"\n    {spec}").replace(STEP, STEP + spec) for name, text in files.items()
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_lines_that_a_step_lacks_are_named_at_its_config(here: Path, form: str) -> None:
+    place = {
+        "file": ("vms/render.yaml", 1),
+        "inline": ("vms/kustomization.yaml", 4),
+        "folder": ("vms/steps/render.yaml", 1),
+        "component": ("vms/rendered/render.yaml", 1),
+        "base": ("vms/base/render.yaml", 1),
+    }
+    lines = 'kubevirtVersion: "1.6.3", configuration: {"cpuRequest": "200m", "machineType": "pc-q35-9.0"}'
+    spec = "spec: {defaults: cluster}\n"
+    assert lacking(here, {**CLUSTER, **of_form(form, spec)}) == [(*place[form], lines)]
+    stated = f"spec: {{defaults: cluster, {lines}}}\n"
+    assert lacking(here, of_form(form, stated)) == []
+
+
+def test_a_flag_that_states_the_cluster_is_not_seen_by_a_step(here: Path) -> None:
+    spec = "spec: {defaults: cluster}\n"
+    flags = ("--configuration", "{machineType: pc-q35-9.1}")
+    assert lacking(here, of_form("file", spec), *flags) == [
+        ("vms/render.yaml", 1, 'configuration: {"machineType": "pc-q35-9.1"}')
+    ]
+
+
+def test_a_step_that_sees_the_object_of_its_cluster_lacks_nothing(here: Path) -> None:
+    files = {**of_form("file", "spec: {defaults: cluster}\n"), "vms/kubevirt.yaml": KUBEVIRT}
+    listed = {"vms/kustomization.yaml": "resources: [vm.yaml, size.yaml, kubevirt.yaml]\ntransformers: [render.yaml]\n"}
+    assert lacking(here, {**files, **listed}) == []
+
+
+def test_a_pipeline_sees_its_cluster(here: Path) -> None:
+    files = {f"vms/{name}": text for name, text in PLAIN.items()}
+    assert lacking(here, {**CLUSTER, **files, ".kubevirt-render.yaml": f"{CONFIG}  rendered: true\n"}) == []
