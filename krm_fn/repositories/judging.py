@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
     from krm_fn.repositories.types import Problem, Target
@@ -152,8 +153,17 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
     known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
-    new += unseen.findings(left, taken, unit.settings)
-    return result.but(findings=results.ordered([*own, *fingerprints.printed(new)]))
+    lacking = list(unseen.lacking(left, taken, unit.settings))
+    findings = [*own, *fingerprints.printed(new), *(finding for finding, _ in lacking)]
+    return _fixing(result, [fix for _, fix in lacking if fix]).but(findings=results.ordered(findings))
+
+
+def _fixing(result: UnitResult, more: Sequence[Fix]) -> UnitResult:
+    """The result with more fixes, where these are wanted."""
+    if not (result.fixing and more):
+        return result
+    reads = dict.fromkeys((*result.fixing.reads, *(fix.file for fix in more)))
+    return result.but(fixing=Fixing(reads=tuple(reads), fixes=(*result.fixing.fixes, *more)))
 
 
 def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit, options: Options) -> Iterator[Finding]:

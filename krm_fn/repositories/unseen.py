@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.config import merged
+from krm_fn.config.keys import KIND
+from krm_fn.findings import fingerprints
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.pipeline.stages import Judging
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.repositories.explained_steps import placed
+from krm_fn.repositories.fixes import Fix
 from krm_fn.rules import registry
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.rules.facts.inputs import RepositoryFacts, UnseenConfiguration
@@ -21,17 +24,18 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.sharing import Taken
-    from krm_fn.sources.steps import Leaving, Stage
+    from krm_fn.sources.steps import Leaving, Stage, Step
 
 VERSION, CONFIGURATION = "kubevirtVersion", "configuration"
 
 
-def findings(left: Leaving, taken: Taken, settings: TargetSettings) -> Iterator[Finding]:
-    """A finding for each step that renders VMs otherwise than the cluster's release and configuration say."""
+def lacking(left: Leaving, taken: Taken, settings: TargetSettings) -> Iterator[tuple[Finding, Fix | None]]:
+    """A finding for each step that renders VMs otherwise than the settings of its cluster say, and what fixes it."""
     for stage in left.stages:
         if stage.step.sees_cluster or stage.step.config.mode != "expand":
             continue
@@ -44,7 +48,23 @@ def findings(left: Leaving, taken: Taken, settings: TargetSettings) -> Iterator[
             needed = _needed(items, stage, lines)
             facts = RepositoryFacts(release=release, unseen=(UnseenConfiguration(lines=needed, vms=vms),))
             for each in registry.judge_bundle(facts, settings.config.severity, "repository"):
-                yield each.but(**placed(stage.step))
+                finding = fingerprints.printed([each.but(**placed(stage.step))])[0]
+                yield finding, _fix(stage.step, needed, finding.fingerprint)
+
+
+def _fix(step: Step, lines: Object, fingerprint: str) -> Fix | None:
+    """The config with the lines; None for one that has another form than a text with `spec`."""
+    obj = step.written
+    if not isinstance(obj, dict) or obj.get("kind") != KIND or not isinstance(spec := obj.get("spec", {}), dict):
+        return None
+    at: Path = ("spec",)
+    current, proposed = spec, merged(lines, spec)
+    if "spec" not in obj:
+        at, current, proposed = (), obj, {**obj, "spec": lines}
+    place: dict[str, Any] = {"file": step.file, "item": step.item, "path": (*step.path, *at)}
+    if step.inside:
+        place = {"file": step.file, "item": step.item, "path": step.path, "inside": (step.inside[0], at)}
+    return Fix(**place, current=current, proposed=proposed, fingerprint=fingerprint)
 
 
 def _lines(items: Sequence[Any], config: Config, taken: Taken, settings: TargetSettings) -> tuple[Any, Object]:

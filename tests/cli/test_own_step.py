@@ -323,3 +323,17 @@ def test_a_step_that_sees_the_object_of_its_cluster_lacks_nothing(here: Path) ->
 def test_a_pipeline_sees_its_cluster(here: Path) -> None:
     files = {f"vms/{name}": text for name, text in PLAIN.items()}
     assert lacking(here, {**CLUSTER, **files, ".kubevirt-render.yaml": f"{CONFIG}  rendered: true\n"}) == []
+
+
+@pytest.mark.parametrize("spec", ["spec: {defaults: cluster} # own\n", "# none\n"], ids=["lines", "no spec"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_lines_that_a_step_lacks_are_added_to_its_config(here: Path, form: str, spec: str) -> None:
+    tree(here, {**CLUSTER, **of_form(form, spec), "platform/kubevirt.yaml": KUBEVIRT.replace("v1.6.3", "v1.3.1")})
+    ((file, _, _),) = lacking(here, {})
+    before = (here / file).read_text()
+    run("check", ".", "--no-cache", "--fix", cwd=here)
+    after = (here / file).read_text()
+    assert lacking(here, {}) == []
+    gone = [line for line in before.splitlines() if line not in after.splitlines()]
+    assert all("defaults: cluster" in line for line in gone)  # a map in one line gets more keys; all else is kept
+    assert 'kubevirtVersion: "1.3.1"' in after

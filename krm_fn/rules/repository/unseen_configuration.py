@@ -7,7 +7,7 @@ config of the repository states. The message has the lines that its own config l
 Why it matters: such a step gets only the objects of its own kustomization, package or application. So it takes the newest
 release and KubeVirt's defaults, and writes values into the VMs that the cluster would not: a network binding, a machine type.
 
-Fix: add the lines to `spec` of the step's config, or to the parameters of the Application.
+Fix: add the lines to the step's config: `check --fix` does that where it has a `spec`. An Application gets them as parameters.
 
 Example:
 
