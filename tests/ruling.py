@@ -1,5 +1,6 @@
 """What the tests of the rule catalogue share: fixture folders, and the findings of a text of YAML documents."""
 
+import contextlib
 import inspect
 import tempfile
 from pathlib import Path
@@ -16,7 +17,10 @@ from krm_fn.pipeline import stages
 from krm_fn.repositories import clusters, problems, sharing, written
 from krm_fn.repositories.charts import makes_vms
 from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.loading import Options
+from krm_fn.repositories.running import judge_all
 from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import UnmatchedGlob
 from krm_fn.rules.registry import all_rules
@@ -82,6 +86,20 @@ def unbuilt(text):
         return [each.but(detail=each.detail.replace(name, "")) for each in known]
 
 
+def of_steps(text):
+    """The findings about the steps in a folder with the files that a document has, a package of kpt among them."""
+    files = {
+        name: data for item in yamlio.read_stream(text.encode()).items if item for name, data in item.get("files", {}).items()
+    }
+    if not any(name.endswith("Kptfile") for name in files):
+        return []
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        tree(Path(name), files)
+        units = Workspace(Asked()).units
+        done = judge_all(units, Options(), jobs=1, watch=reading.unwatched, reading=reading.unwatched)
+        return [each for result in done for each in result.findings if each.rule == "unseen-configuration"]
+
+
 def skipped(links):
     """The skipped files of a folder with these links. Beside it is a folder `common` with `vm.yaml`."""
     with tempfile.TemporaryDirectory() as name:
@@ -132,6 +150,7 @@ def judged(rule, text):
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
         *problems.findings(unbuilt(readable.decode()), settings.severity, release),
         *parts_of_objects(readable.decode(), settings),
+        *of_steps(readable.decode()),
         *outcome.findings,
     )
     if all_rules()[rule].family == "migration":

@@ -22,10 +22,11 @@ from krm_fn.base.redaction import redact
 from krm_fn.cli import build_flags, options, outputs
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.hosts.argocd import build, drift, manifests, parameters
+from krm_fn.hosts.argocd import build, drift
 from krm_fn.hosts.argocd.flags import Wanted
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Outcome
+from krm_fn.repositories import manifests, parameters
 from krm_fn.sources.files import Paths
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.source import Source, Sources
@@ -34,8 +35,8 @@ from krm_fn.yamlio import dump
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from krm_fn.hosts.argocd.parameters import Parameters
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.parameters import Parameters
 
 # Argo CD waits 60 s for the plugin; rendering after the build takes only a small part of them.
 TIMEOUT: float = 45

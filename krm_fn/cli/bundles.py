@@ -14,6 +14,7 @@ from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
+from krm_fn.repositories.leaving import leaving
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
 from krm_fn.sources.places import Places
@@ -21,6 +22,9 @@ from krm_fn.sources.salvage import passed_over, reported
 from krm_fn.sources.unbuilt import undeployed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
     from krm_fn.kubevirt.settings import Config
@@ -30,6 +34,9 @@ if TYPE_CHECKING:
     from krm_fn.repositories.sharing import Taken
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
+    from krm_fn.sources.steps import Leaving
+
+ERROR = "error"
 
 
 class Read(Value):
@@ -43,6 +50,21 @@ class Read(Value):
     def found(self) -> Sources:
         """The objects that are applied, as they are written where the target can't be built."""
         return self.parsed.deployed
+
+    @cached_property
+    def left(self) -> Leaving | None:
+        """What leaves, None where no step is on the way. Raises: ConfigError for a step whose config is wrong."""
+        return leaving(self.parsed.but(found=self.found), self.taken, self.unit.settings) if self.parsed.steps else None
+
+    @property
+    def applied(self) -> tuple[Sequence[Any], Sequence[tuple[str, int]], Sequence[frozenset[str]]]:
+        """The objects as they are applied, with their places and what applies them; as they are written where a step fails."""
+        found = self.found
+        if self.left is None or self.left.fails:
+            return found.items, found.places, found.units
+        items = self.left.by_number(len(found.items))
+        more = len(items) - len(found.items)
+        return items, [*found.places, *[("", 0)] * more], [*found.units, *[frozenset[str]()] * more]
 
     @property
     def config(self) -> Config:
@@ -66,7 +88,7 @@ class Read(Value):
     @cached_property
     def material(self) -> Material:
         """The bundle as a unit of a run."""
-        return self.parsed.material(self.unit, self.taken)
+        return self.parsed.material(self.unit, self.taken).but(left=self.left)
 
 
 class Bundles(Value):
@@ -110,6 +132,8 @@ def _unread(read: Read) -> UnitResult:
     severity, release = unit.settings.config.severity, release_of(unit.settings.config)
     found = [*reported(parsed.lost, severity, release), *passed_over(parsed.found.skipped, severity, release)]
     found += Places(parsed.found).located(undeployed(parsed.found, parsed.unlisted, severity, release))
+    if read.left and read.left.fails:
+        found += Places(read.found).located(each for each in read.left.findings if each.severity == ERROR)
     notes = (*parsed.notes, *read.taken.notes)
     if parsed.problem:
         about = judge_problem(unit, parsed.problem)

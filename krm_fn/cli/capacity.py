@@ -169,8 +169,8 @@ def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
 
 def _part(read: Read, prices: Prices | None, *, running: bool) -> tuple[Bundle, list[Sized]]:
     """The own objects of a bundle, and what those of them need that start machines."""
-    own = Bundle(read.found.items, read.found.places, units=read.found.units)
-    bundle = bundle_of(read.found.items, read.found.places, read.found.units, read.beside)
+    items, places, units = read.applied
+    own, bundle = Bundle(items, places, units=units), bundle_of(items, places, units, read.beside)
     found = demands_of(facts_of(bundle, read.config, surroundings=read.beside), migrations=True)
     counted = [demand for demand in found if demand.record["starts"] or not running]
     return own, [

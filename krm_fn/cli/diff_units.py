@@ -18,8 +18,9 @@ from krm_fn.cli.formats import counted
 from krm_fn.cli.units import Request, units_of
 from krm_fn.config import merged
 from krm_fn.findings.results import described, place, report
-from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of
+from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of, together
 from krm_fn.repositories.loading import Options
+from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.running import run
 from krm_fn.repositories.sharing import OFFERED
 from krm_fn.repositories.workspace import Workspace, as_it_is, folder_of
@@ -105,6 +106,21 @@ class TreeUnits(Value):
         unread = (each for each, found in self.objects.items() if not found.is_whole)
         return tuple(self.objects[each] for each in unread if not lost.isdisjoint(self.parts(each) - other.parts(each)))
 
+    def joined(self, packages: Sequence[str]) -> TreeUnits:
+        """The same with one unit for all files below each of some folders, of which a tool applies the files together.
+
+        They may be several here, where no tool does so yet, or any more.
+        """
+        units, objects = dict(self.units), dict(self.objects)
+        for package in packages:
+            keys = [key for key in sorted(units) if not key[1] and is_below(key[0], [package])]
+            if keys and keys != [(package, False)]:
+                unit = units[keys[0]].but(files=tuple(file for key in keys for file in units[key].files), package=package)
+                whole = together([objects.pop(key) for key in keys])
+                units = {key: each for key, each in units.items() if key not in keys} | {(package, False): unit}
+                objects[package, False] = whole
+        return TreeUnits(units=units, objects=objects)
+
     def parts(self, key: Key) -> frozenset[str]:
         """What a unit is made of, files and folders of kustomizations; nothing where there is no such unit."""
         if key not in self.units:
@@ -189,15 +205,7 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
     units = units_of(request, workspace)
     how = Options(using=build_flags.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
     found = run(units, how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch)
-    whole = UnitObjects(
-        items=[item for each in found for item in each.items],
-        findings=tuple(finding for each in found for finding in each.findings),
-        notes=tuple(note for each in found for note in each.notes),
-        hidden=tuple(note for each in found for note in each.hidden),
-        is_whole=all(each.is_whole for each in found),
-        counts=any(each.counts for each in found),
-        made_of=tuple(file for each in found for file in each.made_of),
-    )
+    whole = together(found)
     if flags["verbose"]:
         for text in whole.notes:
             options.note(text)
@@ -226,6 +234,8 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     `alone`: where the folder that the user names is the only unit, it is not named again.
     What can't be read is told of where a side has objects of KubeVirt. Raises: NothingFoundError.
     """
+    packages = sorted({unit.package for side in (base, head) for unit in side.units.values()} - {""})
+    base, head = base.joined(packages), head.joined(packages)
     both = list(pairs(base, head))
     unread = {(old, new): (*base.unread(old, head, new), *head.unread(new, base, old)) for old, new in both}
     left = {pair for pair, found in unread.items() if found and not to and _is_left_alone(base, head, *pair)}

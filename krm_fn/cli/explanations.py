@@ -81,7 +81,9 @@ def _title(record: Object) -> str:
 
 
 def _heads(record: Object) -> Iterator[str]:
-    """The instancetype and the preference, and where each was found."""
+    """The steps, the instancetype and the preference, and where each was found."""
+    for step in record.get("steps", ()):
+        yield f"step of {step['host']}, mode {step['mode']}{place_of(step)}"
     for kind in ("instancetype", "preference"):
         found = record.get(kind)
         if not found:

@@ -19,7 +19,7 @@ PLACE: Object = {
 }
 NAMED: Object = {"kind": TEXT, "namespace": TEXT, "name": TEXT}
 FOUND: Object = {**NAMED, **PLACE, "revision": TEXT, "catalogue": TEXT}
-KINDS = ("vm", "instancetype", "preference", "preset", "configuration", "patch", "default")
+KINDS = ("vm", "instancetype", "preference", "preset", "configuration", "patch", "default", "step")
 
 
 def _map(properties: Object, *required: str) -> Object:
@@ -91,6 +91,11 @@ def schema() -> Object:
         "instancetype": _found(),
         "preference": _found(),
         "error": TEXT,
+        "steps": {
+            "type": "array",
+            "items": _map({**PLACE, "host": TEXT, "mode": TEXT}, "host", "mode"),
+            "description": "The calls of this program that render the object before it is applied, in order.",
+        },
         "fields": {"type": "array", "items": _field()},
         "unset": {
             "type": "array",

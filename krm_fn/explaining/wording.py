@@ -35,6 +35,8 @@ def source_text(source: Object) -> str:
     kind = source["from"]
     if kind == "default":
         return f"default of KubeVirt {source['release']}"
+    if kind == "step":
+        return f"step of {source['name']}{place_of(source)}"
     if kind == "vm":
         return f"VM{place_of(source)}" if source.get("file") else "VM"
     of = f" {named(source)}" if kind not in ("instancetype", "preference") and source.get("name") else ""

@@ -99,7 +99,7 @@ def describe(material: Material) -> Part:
     vms = [each for each in explained(material) if each.template or bundle.place(each.entry.item)[0] not in material.unlisted]
     vms = [each.but(record=record) for each, record in zip(vms, with_places(vms, [material]), strict=True)]
     rendered = {_place(each.entry): each for each in vms if each.template is None}
-    demands, unsized = _demands(bundle, material)
+    demands, unsized = _demands(_applied(bundle, material), material)
     sized = {_place(each.entry): each for each in demands}
     entries = [entry for entry in bundle.entries if _is_shown(entry, bundle, material)]
     about = [(entry, rendered[place].record if (place := _place(entry)) in rendered else {}) for entry in entries]
@@ -111,6 +111,17 @@ def describe(material: Material) -> Part:
         quotas=tuple(quotas.shown(each) for each in quotas.of_bundle(bundle, demands)),
         unsized=unsized,
     )
+
+
+def _applied(bundle: Bundle, material: Material) -> Bundle:
+    """The bundle as it is applied, with the same numbers; as it is written where no step changes it, or one fails."""
+    found, left = material.found, material.left
+    if left is None or left.fails:
+        return bundle
+    items = left.by_number(len(found.items))
+    more = len(items) - len(found.items)
+    places, units = [*found.places, *[("", 0)] * more], [*found.units, *[frozenset[str]()] * more]
+    return bundle_of(items, places, units, material.surroundings)
 
 
 def _place(entry: Entry) -> Place:

@@ -29,9 +29,9 @@ from krm_fn.sources.files import is_in_repository, is_unsaved, refuse_links_out,
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from krm_fn.base.objects import Object
     from krm_fn.base.programs import Finished
     from krm_fn.repositories.types import Kustomization, Target
+    from krm_fn.sources.steps import Step
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
 TIMEOUT: float = 90
@@ -56,8 +56,8 @@ class Built(NamedTuple):
     """What was built of a target: YAML documents with annotations that name origins.
 
     The paths in these run from `wrapper`. What they name below `copy`, where the target was built from a copy, stands below
-    `original`; `moved` are the files in the copy that stand elsewhere, each with its place. `steps` are the configs of this
-    program where it is one of the transformers: what was built is what the first of them gets. `affixes` are the prefixes and
+    `original`; `moved` are the files in the copy that stand elsewhere, each with its place. `steps` are this program's
+    own among the transformers: what was built is what the first of them gets. `affixes` are the prefixes and
     suffixes that names got.
     """
 
@@ -66,7 +66,7 @@ class Built(NamedTuple):
     copy: str = ""
     original: str = ""
     moved: tuple[tuple[str, str], ...] = ()
-    steps: tuple[Object, ...] = ()
+    steps: tuple[Step, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
 
     def file(self, path: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from krm_fn.base.bundle import entries
+from krm_fn.base.objects import ref_of
 from krm_fn.base.value import Value
 from krm_fn.repositories import judging, written
 from krm_fn.repositories.contents import digest_of
@@ -80,3 +82,19 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
 
 def _made_of(unit: Unit) -> tuple[tuple[str, str | None], ...]:
     return tuple((file, digest_of(file)) for file in unit.inputs)
+
+
+def together(found: Sequence[UnitObjects]) -> UnitObjects:
+    """The objects of several units as those of one, which takes nothing that one of them has."""
+    items = [item for each in found for item in each.items]
+    own = {ref_of(entry.obj) for entry in entries(items)}
+    return UnitObjects(
+        items=items,
+        taken=[obj for each in found for obj in each.taken if ref_of(obj) not in own],
+        findings=tuple(finding for each in found for finding in each.findings),
+        notes=tuple(note for each in found for note in each.notes),
+        hidden=tuple(note for each in found for note in each.hidden),
+        is_whole=all(each.is_whole for each in found),
+        counts=any(each.counts for each in found),
+        made_of=tuple(file for each in found for file in each.made_of),
+    )

@@ -45,7 +45,8 @@ class TargetSettings(Value):
     """How one target is built and judged. `cluster` is the name of its cluster, "" where it belongs to none.
 
     `file` is the config nearest to the target, as messages name it; "" where there is none.
-    `helm`: Helm charts are built. `rendered` is the config with which a pipeline renders what is in git, None where none does.
+    `helm`: Helm charts are built. `rendered`: a pipeline renders what is in git. `stated` is the config as
+    it is written, before a command makes of it the `config` to judge with.
     """
 
     config: Config
@@ -54,7 +55,8 @@ class TargetSettings(Value):
     build_flags: tuple[str, ...] = ()
     file: str = ""
     helm: bool = False
-    rendered: Config | None = None
+    rendered: bool = False
+    stated: Config = Config()
 
     @cached_property
     def externals(self) -> tuple[Externals, ...]:
@@ -274,7 +276,8 @@ class Configs:
             build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
             helm=next((each.helm for each in reversed(sections) if each.helm is not None), False),
-            rendered=laid if next((each.rendered for each in reversed(sections) if each.rendered is not None), False) else None,
+            rendered=next((each.rendered for each in reversed(sections) if each.rendered is not None), False),
+            stated=laid,
         )
 
 

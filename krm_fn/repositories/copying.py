@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, text
+from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, get, put
 from krm_fn.repositories.kustomization import GENERATORS, PLUGINS, RESOURCES, is_inline, joined, kustomization
 from krm_fn.repositories.reading import linked
 from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.steps import GROUP, KUSTOMIZE, Step, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,25 +27,24 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.repositories.types import Kustomization, Target
 
-GROUP = "kubevirt-render.dev"
 # kustomize refuses a kustomization that has nothing else, as a component has that only lists this program.
 HEAD = frozenset(("apiVersion", "kind", "metadata"))
 # kustomize gives functions the objects with this annotation, and leaves them out of what it prints. The VMs of a target may
 # refer to them wherever this program renders it, so the copy has another annotation in its place.
 VALUES = "values.yaml"  # what kustomize reads of a chart itself
 GATHERED = ".kubevirt-render"  # where a copy has files that stand elsewhere
-LOCAL, KEPT = b"config.kubernetes.io/local-config", b"kubevirt-render.dev/local-config"
+LOCAL, KEPT = b"config.kubernetes.io/local-config", f"{GROUP}/local-config".encode()
 
 
 class Own(NamedTuple):
     """This program's own functions in kustomizations.
 
-    `texts` are the texts of files that differ without them, by file. `steps` are the configs of those among the transformers,
-    in the order in which kustomize calls them.
+    `texts` are the texts of files that differ without them, by file. `steps` are those among the transformers, in the order in
+    which kustomize calls them.
     """
 
     texts: dict[str, str]
-    steps: tuple[Object, ...]
+    steps: tuple[Step, ...]
 
 
 def own_functions(kustomizations: Iterable[Kustomization]) -> Own:
@@ -137,7 +137,7 @@ class _Stripped:
         self._by_folder = {each.folder: each for each in kustomizations}
         self._plugins = set(self._folders_of_plugins(kustomizations))
         self._texts: dict[str, str] = {}
-        self.steps: dict[str, list[Object]] = {}  # by the folder of the kustomization that lists them
+        self.steps: dict[str, list[Step]] = {}  # by the folder of the kustomization that lists them
 
     def texts(self) -> dict[str, str]:
         for each in self._by_folder.values():
@@ -160,32 +160,36 @@ class _Stripped:
         """The object of a kustomization without own functions."""
         keys = (*PLUGINS, *RESOURCES) if one.folder in self._plugins else PLUGINS
         changed: dict[str, Any] = {}
-        steps: list[Object] = []
+        steps: list[Step] = []
         for key in keys:
             if one.obj.get(key):
-                own: list[Object] = []
-                changed[key] = self._kept(as_list(one.obj[key]), one.folder, own)
+                own: list[Step] = []
+                changed[key] = self._kept(key, one, own)
                 steps += own if key not in ("generators", "validators") else ()
         self.steps[one.folder] = steps
         left = {key: changed.get(key, value) for key, value in one.obj.items() if changed.get(key, True)}
         return left if left == one.obj or left.keys() - HEAD else {**left, "generatorOptions": {}}
 
-    def _kept(self, entries: list[Any], folder: str, own: list[Object]) -> list[Any]:
-        kept = (self._entry(text(each), folder, own) if text(each) else each for each in entries)
+    def _kept(self, key: str, one: Kustomization, own: list[Step]) -> list[Any]:
+        entries = enumerate(as_list(one.obj[key]))
+        kept = (self._entry(text(each), one, (key, number), own) if text(each) else each for number, each in entries)
         return [each for each in kept if each != ""]
 
-    def _entry(self, written: str, folder: str, own: list[Object]) -> str:
+    def _entry(self, written: str, one: Kustomization, at: tuple[str, int], own: list[Step]) -> str:
         """The entry as it stays, "" where nothing of it does; what configures this program goes into `own`."""
         if is_inline(written):
-            return _without_own(written, own)
-        path = joined(folder, written)
+            after, mine = _without_own(written)
+            own += (Step(host=KUSTOMIZE, written=each, file=one.file, path=at, inside=(number, ())) for number, each in mine)
+            return after
+        path = joined(one.folder, written)
         if path in self._by_folder:
             return "" if not self._makes_some(path) else written
         try:
             before = read_found(path)[0].decode()
         except (OSError, UnicodeDecodeError):
             return written
-        after = _without_own(before, own)
+        after, mine = _without_own(before)
+        own += (Step(host=KUSTOMIZE, written=each, file=path, item=number) for number, each in mine)
         if after and after != before:
             self._texts[path] = after
         return written if after else ""
@@ -197,15 +201,14 @@ class _Stripped:
         return not before or any(key in self._stripped(one) for key in before)
 
 
-def _without_own(written: str, own: list[Object]) -> str:
-    """A text without the documents that configure this program, which go into `own`; "" where no other is in it."""
+def _without_own(written: str) -> tuple[str, list[tuple[int, Object]]]:
+    """A text without the documents that configure this program, "" where no other is in it; and these, with their numbers."""
     try:
-        items = [item for item in yamlio.read_stream(written.encode()).items if item is not None]
+        items = list(yamlio.read_stream(written.encode()).items)
     except InputError:
-        return written
-    mine = [item for item in items if isinstance(item, dict) and group_of(item) == GROUP]
+        return written, []
+    mine = [(number, item) for number, item in enumerate(items) if is_own(item)]
     if not mine:
-        return written
-    own += mine
-    others = [item for item in items if all(item is not each for each in mine)]
-    return "\n---\n".join(json.dumps(item) for item in others)
+        return written, []
+    others = [item for item in items if item is not None and all(item is not each for _, each in mine)]
+    return "\n---\n".join(json.dumps(item) for item in others), mine

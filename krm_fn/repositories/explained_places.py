@@ -14,6 +14,7 @@ from krm_fn.base.paths import as_list, as_map, dotted, get, steps
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.templates import parameter_of
+from krm_fn.repositories.explained_steps import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -116,6 +117,8 @@ def _placed(of: Explained, at: dict[int, Finding], in_config: Callable[[str, str
     """The record with the places of its sources, and its own in what was read."""
 
     def place(source: Object) -> Object:
+        if source.get("kind") == CONFIG and "item" not in source and of.step and of.step.file:
+            return {**source, **placed(of.step, steps(source["field"]))}
         if source.get("kind") == CONFIG and "item" not in source:
             return {**source, **in_config(of.material.settings.file, of.material.settings.cluster, source["field"])}
         spot = at.get(id(source))

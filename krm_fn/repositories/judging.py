@@ -14,7 +14,7 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import charts, fixes, problems, wants
+from krm_fn.repositories import charts, fixes, problems, unseen, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.leaving import leaving
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.clusters import TargetSettings
+    from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
     from krm_fn.repositories.types import Problem, Target
@@ -135,12 +136,12 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     What leaves is judged as well, by this run's config: the config of a step is a file of the tree, and may change objects and
     turn rules off. A reference that the steps resolve is none any more in the cluster.
     """
-    if not (parsed.steps or unit.settings.rendered):
+    if not parsed.steps:
         return result
     left, places = leaving(parsed, taken, unit.settings), Places(parsed.found)
     said = [each for each in left.findings if each.item < len(parsed.found.items)]
     own = result.findings
-    if parsed.steps and not left.fails:
+    if not (left.fails or all(step.sees_cluster for step in parsed.steps)):
         own = tuple(
             each
             for each in own
@@ -153,7 +154,17 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
     known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
-    return result.but(findings=results.ordered([*own, *fingerprints.printed(new)]))
+    lacking = list(unseen.lacking(left, taken, unit.settings))
+    findings = [*own, *fingerprints.printed(new), *(finding for finding, _ in lacking)]
+    return _fixing(result, [fix for _, fix in lacking if fix]).but(findings=results.ordered(findings))
+
+
+def _fixing(result: UnitResult, more: Sequence[Fix]) -> UnitResult:
+    """The result with more fixes, where these are wanted."""
+    if not (result.fixing and more):
+        return result
+    reads = dict.fromkeys((*result.fixing.reads, *(fix.file for fix in more)))
+    return result.but(fixing=Fixing(reads=tuple(reads), fixes=(*result.fixing.fixes, *more)))
 
 
 def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit, options: Options) -> Iterator[Finding]:
@@ -227,8 +238,9 @@ def judge_sources(
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
     if options.describing:
         material = Material(found=found, settings=settings, surroundings=surroundings, places=places, target=target)
+        left = leaving(parsed, taken, settings) if parsed.steps else None
         unlisted = parsed.unlisted | unbuilt.only_parts(found)
-        result = result.but(described=options.describing(material.but(homes=homes, unlisted=unlisted)))
+        result = result.but(described=options.describing(material.but(homes=homes, unlisted=unlisted, left=left)))
     if options.quoted:
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})

@@ -45,7 +45,8 @@ class Keys:
         if None in digests:
             return None
         folders = [] if unit.target else [file for file in files if (os.path.dirname(file) or os.curdir) in unit.kustomized]  # noqa: PTH120
-        parts = (unit.name, unit.target, tuple(files), tuple(folders), sorted(unit.unlisted), tuple(digests), unit.before)
+        own = unit.name, unit.target, unit.package, unit.steps
+        parts = (own, tuple(files), tuple(folders), tuple(sorted(unit.unlisted)), tuple(digests), unit.before)
         return digest(self._run.hex(), self._of_settings(unit), stored.dumps(parts))
 
     def is_current(self, unit: Unit) -> bool:

@@ -1,69 +1,88 @@
-"""What leaves a unit for the cluster where this program is a step of its own, or of a pipeline: the objects as it renders them.
+"""What leaves a unit for the cluster where this program is a step on the way there: the objects as it renders them.
 
-A step of a kustomization sees only the list that its host sends it. So it knows nothing of what the other units of the cluster
-have. A pipeline calls the command, which knows it.
+A step of a kustomization, of a kpt package or of Argo CD sees only the list that its host sends it. So it knows nothing of what
+the other units of the cluster have. A pipeline calls the command, which knows it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn import config
-from krm_fn.base.objects import LOCAL_CONFIG, PREVIOUS_NAMES, annotations_of, metadata, name_of, text
+from krm_fn.base.objects import PREVIOUS_NAMES, annotations_of, metadata, name_of
 from krm_fn.base.paths import copy, put
-from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
+from krm_fn.repositories import manifests
+from krm_fn.sources.steps import ARGOCD, Leaving, Stage, is_local
+from krm_fn.yamlio.order import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.loading import Parsed
     from krm_fn.repositories.sharing import Taken
-
-
-class Leaving(Value):
-    """What leaves. `findings` are those of the steps. `fails`: a step fails, so that nothing leaves."""
-
-    items: Sequence[Any]
-    findings: tuple[Finding, ...] = ()
-    fails: bool = False
+    from krm_fn.sources.steps import Step
 
 
 def leaving(parsed: Parsed, taken: Taken, settings: TargetSettings) -> Leaving:
-    """What the steps of a unit make of its objects, one after the other, and at last its pipeline; without any, the objects.
+    """What the steps of a unit make of its objects, one after the other; without any, the objects.
 
     `taken` is what the unit takes of others. Raises: ConfigError for a step whose config is wrong.
     """
     items: Sequence[Any] = parsed.found.items
-    if parsed.steps:
+    if parsed.names:
         numbers = [number for source in parsed.found.sources for number in source.objects]
         items = [_renamed(item, parsed.names[number]) for item, number in zip(items, numbers, strict=True)]
-    found, places = Leaving(items=items), parsed.found.places
+    found, places = Leaving(items=items, numbers=range(len(items))), parsed.found.places
     for step in parsed.steps:
-        found = _rendered(found, config.read(step), Judging(), places)
-    if parsed.steps:
-        found = found.but(items=[item for item in map(_bare, found.items) if not _is_local(item)])
-    if settings.rendered:
-        found = _rendered(found, settings.rendered, Judging(surroundings=taken.surroundings(settings.externals)), places)
-    return found
+        beside = Judging(surroundings=taken.surroundings(settings.externals)) if step.sees_cluster else Judging()
+        found = found if found.fails else _rendered(found, step, beside, places)
+    return _applied(found) if any(not step.sees_cluster for step in parsed.steps) else found
 
 
-def _rendered(found: Leaving, settings: Config, judging: Judging, places: Sequence[tuple[str, int]]) -> Leaving:
-    """What one step makes of what the steps before it have left. `places` are those of the first objects."""
-    if found.fails:
-        return found
-    every = [*places, *[("", 0)] * len(found.items)][: len(found.items)]
-    outcome = stages.render(found.items, settings, judging=judging, places=every)
-    findings = (*found.findings, *outcome.findings)
-    if results.exit_code(outcome.findings, settings.fail_on):
+def _rendered(found: Leaving, step: Step, judging: Judging, places: Sequence[tuple[str, int]]) -> Leaving:
+    """What one step makes of what the steps before it have left. `places` are those of the objects that were read."""
+    config = step.config
+    at = [places[number] if number >= 0 else (step.file, 0) for number in found.numbers]
+    seen = step.sees(found.items, at)
+    given = manifests.in_namespace([found.items[number] for number in seen], step.namespace)
+    outcome = stages.render(given, config, judging=judging, places=[at[number] for number in seen])
+    numbers = [found.numbers[number] for number in seen]
+    findings = (*found.findings, *(each.but(item=_in(numbers, each.item)) for each in outcome.findings))
+    if results.exit_code(outcome.findings, config.fail_on):
         return Leaving(items=(), findings=findings, fails=True)
-    return Leaving(items=outcome.in_order, findings=findings)
+    if step.discards:
+        return found.but(findings=findings)
+    made = list(zip(found.items, found.numbers, strict=True))
+    for number, item in zip(seen, outcome.items, strict=False):
+        made[number] = item, found.numbers[number]
+    made += [(item, -1) for item in outcome.items[len(seen) :]]
+    if step.host == ARGOCD:
+        notes = config.provenance or config.pod_size or config.mode == "annotate"
+        made = [(left, number) for item, number in made if (left := manifests.leaving(item, notes=notes)) is not None]
+    else:
+        made = in_order(made, [seen[number] for number in outcome.before], len(found.items))
+    got = dict(zip(numbers, given, strict=True))
+    stage = Stage(step, got, {number: item for item, number in made if number >= 0})
+    return found.but(
+        items=[item for item, _ in made],
+        numbers=[number for _, number in made],
+        findings=findings,
+        stages=(*found.stages, stage),
+    )
+
+
+def _in(numbers: Sequence[int], item: int) -> int:
+    return numbers[item] if 0 <= item < len(numbers) else -1
+
+
+def _applied(found: Leaving) -> Leaving:
+    """What is applied of what leaves: nothing that only hosts read."""
+    made = [(bare(item), number) for item, number in zip(found.items, found.numbers, strict=False) if not is_local(item)]
+    return found.but(items=[item for item, _ in made], numbers=[number for _, number in made])
 
 
 def _renamed(item: Any, name: str) -> Any:
@@ -75,15 +94,10 @@ def _renamed(item: Any, name: str) -> Any:
     return found
 
 
-def _bare(item: Any) -> Any:
+def bare(item: Any) -> Any:
     """The object without what kustomize writes for steps alone."""
     if not isinstance(item, dict) or PREVIOUS_NAMES not in annotations_of(item):
         return item
     kept = {key: value for key, value in annotations_of(item).items() if key != PREVIOUS_NAMES}
     bare = {key: value for key, value in metadata(item).items() if key != "annotations"}
     return {**item, "metadata": {**bare, **({"annotations": kept} if kept else {})}}
-
-
-def _is_local(item: Any) -> bool:
-    """True for an object that hosts give to functions, and do not print."""
-    return isinstance(item, dict) and text(annotations_of(item).get(LOCAL_CONFIG)) not in ("", "false")

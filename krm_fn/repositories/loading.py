@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.reading import Watch
     from krm_fn.sources.salvage import Lost
     from krm_fn.sources.source import Source
+    from krm_fn.sources.steps import Step
 
 FAST = 1  # level of compression
 NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
@@ -53,6 +54,8 @@ class Unit(Value):
     `texts` are those of what the user named as one: files, stdin, builds. `kustomized` are the folders with kustomizations,
     `unlisted` those of its files that nothing applies: the kustomization beside them does not list them.
     `before` is what the unit was at an earlier commit, for policies. `is_other`: nobody asked for it; it only offers objects.
+    `package` is the folder of which a tool applies all files together, "" for none. `steps` are the calls of this program that
+    follow those of kustomizations.
     """
 
     settings: TargetSettings
@@ -64,6 +67,9 @@ class Unit(Value):
     kustomized: frozenset[str] = frozenset()
     unlisted: frozenset[str] = frozenset()
     before: Before | None = None
+    package: str = ""
+    notes: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -73,7 +79,7 @@ class Unit(Value):
     @property
     def called(self) -> str:
         """What a note calls it: its target, or the folder of its files."""
-        return self.name or (os.path.dirname(self.files[0]) if self.files else "") or os.curdir  # noqa: PTH120
+        return self.name or self.package or (os.path.dirname(self.files[0]) if self.files else "") or os.curdir  # noqa: PTH120
 
 
 class Options(Value):
@@ -106,10 +112,10 @@ class Parsed(Value):
     """The objects of a unit, documents of it that can't be read, and what was left alone, a note each.
 
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
-    objects may have only notes. `folder` is where it is. `steps` are the configs with which this program renders the objects
-    before they are applied, in order; `names` are those that the objects have in their files, and `affixes` the prefixes
-    and suffixes that kustomizations have given to names. `unlisted` are files whose machines nothing applies. In `found`,
-    the defaults of placeholders count; `written` has them as they are written, None where there is none.
+    objects may have only notes. `folder` is where it is. `steps` are the calls of this program before the objects are
+    applied, in order; `names` are those that the objects have in their files, and `affixes` the prefixes and suffixes that
+    kustomizations have given to names. `unlisted` are files whose machines nothing applies. In `found`, the defaults of
+    placeholders count; `written` has them as they are written, None where there is none.
     """
 
     folder: str
@@ -118,7 +124,7 @@ class Parsed(Value):
     lost: tuple[Lost, ...] = ()
     notes: tuple[str, ...] = ()
     problem: Problem | None = None
-    steps: tuple[Object, ...] = ()
+    steps: tuple[Step, ...] = ()
     names: tuple[str, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
     unlisted: frozenset[str] = frozenset()
@@ -221,7 +227,7 @@ def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Pars
         problem = texts.but(instead="written" if own else "")
         found = own or Sources(sources=())
         return _with_defaults(Parsed(folder=unit.called, found=found, lost=tuple(lost), problem=problem))
-    notes: list[str] = []
+    notes = [*unit.notes]
     if unit.target and unit.target.is_chart:
         found = charts.read_built(unit.target, texts.given[0].data, lost)
     elif unit.target:
@@ -239,7 +245,7 @@ def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Pars
             found=found,
             lost=tuple(lost),
             notes=tuple(notes),
-            steps=texts.steps,
+            steps=(*texts.steps, *unit.steps),
             names=names,
             affixes=texts.affixes,
             unlisted=unit.unlisted,

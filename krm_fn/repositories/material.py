@@ -13,12 +13,13 @@ if TYPE_CHECKING:
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.places import Places
     from krm_fn.sources.source import Sources
+    from krm_fn.sources.steps import Leaving
 
 
 class Material(Value):
     """A unit: what was read, its settings, what is known beside it, and where values are written.
 
-    `unlisted` are files whose machines nothing applies.
+    `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way.
     """
 
     found: Sources
@@ -28,3 +29,4 @@ class Material(Value):
     target: Target | None = None
     homes: Homes | None = None
     unlisted: frozenset[str] = frozenset()
+    left: Leaving | None = None

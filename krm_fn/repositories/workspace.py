@@ -14,15 +14,18 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.repositories import building, charts, clusters, written
+from krm_fn.repositories import building, charts, clusters, packages, written
 from krm_fn.repositories.clusters import Configs, TargetSettings
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
+from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.loading import Unit
+from krm_fn.repositories.packages import Package
 from krm_fn.repositories.types import Discovery, Problem
 from krm_fn.sources.files import is_in_repository, is_within, repository
 from krm_fn.sources.reading import STDIN
 from krm_fn.sources.salvage import passed_over
+from krm_fn.sources.steps import PIPELINE, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.types import Target
+
+
+NO_PACKAGE = Package(folder="")
 
 
 def as_it_is(given: Config) -> Config:
@@ -158,8 +164,11 @@ class Workspace:
         found, asked = self.found, self.asked
         if found.targets or found.excluded or found.charts or asked.target or asked.cluster or self.unlisted:
             return False
-        every = map(self.settings, dict.fromkeys(map(folder_of, self.found.files)))
-        return not any(settings.external or settings.cluster for settings in every)
+        folders = dict.fromkeys(map(folder_of, self.found.files))
+        if any(self._package(folder).steps for folder in folders):
+            return False
+        every = map(self.settings, folders)
+        return not any(settings.external or settings.cluster or settings.rendered for settings in every)
 
     @cached_property
     def targets(self) -> list[Unit]:
@@ -168,7 +177,7 @@ class Workspace:
         Also those of which the texts say that they can't be built: trying costs nothing, and what they lack may count.
         """
         counting = self.found.targets if self.asked.whole else filter(written.may_count, self.found.targets)
-        return [Unit(settings=self.settings(each.folder), name=each.name, target=each) for each in counting]
+        return [self._unit(each, self.settings(each.folder)) for each in counting]
 
     @property
     def idle(self) -> int:
@@ -190,21 +199,54 @@ class Workspace:
     def of_files(self, files: Iterable[str]) -> list[Unit]:
         """The units of files. Raises: ConfigError."""
         kustomized = frozenset(folder for target in self.found.targets for folder in target.kustomizations)
-        groups: dict[object, tuple[TargetSettings, list[str]]] = {}
+        groups: dict[object, tuple[TargetSettings, Package, list[str]]] = {}
         for file in files:
             folder = folder_of(file)
-            settings = self.settings(folder)
-            key = folder if self.asked.apart else (settings.file, settings.cluster)
-            groups.setdefault(key, (settings, []))[1].append(file)
+            package = self._package(folder)
+            settings = self.settings(package.folder or folder)
+            key = package.folder or (folder if self.asked.apart else (settings.file, settings.cluster))
+            groups.setdefault(key, (settings, package, []))[2].append(file)
         return [
-            Unit(settings=own, files=tuple(files), kustomized=kustomized, unlisted=self.unlisted.intersection(files))
-            for own, files in groups.values()
+            Unit(
+                settings=own,
+                files=tuple(files),
+                kustomized=kustomized,
+                unlisted=self.unlisted.intersection(files),
+                package=package.folder,
+                notes=package.notes,
+                steps=_steps(package, own),
+            )
+            for own, package, files in groups.values()
         ]
+
+    def _unit(self, target: Target, settings: TargetSettings) -> Unit:
+        """The unit of a target."""
+        package = self._applications.get(target.folder, NO_PACKAGE)
+        steps = (each.but(local=target.is_chart or each.host == PIPELINE) for each in _steps(package, settings))
+        return Unit(settings=settings, name=target.name, target=target, steps=tuple(steps))
+
+    def _package(self, folder: str) -> Package:
+        """What a tool applies together with the files of a folder that no kustomization uses; without a step, only `apart`."""
+        built = {target.folder for target in (*self.found.targets, *self.found.charts)}
+        of_argo = (each for each in (folder, *packages.above(folder)) if each in self._applications and each not in built)
+        package = self._applications.get(next(of_argo, ""), self._kpt_packages.get(folder, NO_PACKAGE))
+        return package if package.steps or self.asked.apart else NO_PACKAGE
+
+    @cached_property
+    def _kpt_packages(self) -> dict[str, Package]:
+        tops = [joined(os.curdir, each) for each in self.asked.folders]
+        return packages.kpt_packages(dict.fromkeys(map(folder_of, self.found.files)), tops)
+
+    @cached_property
+    def _applications(self) -> dict[str, Package]:
+        """What Argo CD has this program render, also where the applications stand elsewhere in the repository."""
+        every = (file for found in (self.found, *(each.found for each in self._beside)) for file in (*found.files, *found.used))
+        return packages.applications(dict.fromkeys(sorted(every)), lambda folder: self.settings(folder).stated)
 
     @cached_property
     def charts(self) -> list[Unit]:
         """The Helm charts that are to be built."""
-        return [Unit(settings=own, name=each.name, target=each) for each, own in self._charts() if self.asked.helm or own.helm]
+        return [self._unit(each, own) for each, own in self._charts() if self.asked.helm or own.helm]
 
     def _charts(self) -> Iterator[tuple[Target, TargetSettings]]:
         """All charts; what only other charts use makes nothing by itself."""
@@ -255,6 +297,11 @@ def _is_in_package(folder: str) -> bool:
     """True for a folder of a kpt package: kpt applies all files of it."""
     here = Path(folder).resolve()
     return any((each / "Kptfile").is_file() for each in (here, *here.parents))
+
+
+def _steps(package: Package, settings: TargetSettings) -> tuple[Step, ...]:
+    """The calls of this program that follow those of kustomizations."""
+    return (*package.steps, *((Step(host=PIPELINE, settings=settings.stated),) if settings.rendered else ()))
 
 
 def _target(unit: Unit) -> str:

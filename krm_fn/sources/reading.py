@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
-    from krm_fn.base.objects import Object
     from krm_fn.rules.facts.inputs import SkippedFile
     from krm_fn.sources.files import Stamp
+    from krm_fn.sources.steps import Step
     from krm_fn.yamlio import ListText, StreamText
 
     Note = Callable[[str], None]
@@ -78,8 +78,8 @@ class Texts(Value):
     """Texts that are to be parsed, and what was passed over on the way to them. It can be pickled.
 
     `asked` are the words of the user that led here. `is_single`: one file, or stdin, is all that the user names; a ResourceList
-    there configures the run. `folders` are skipped folders. `steps` are the configs with which this program renders the objects
-    before they are applied, `affixes` the pairs of a prefix and a suffix that names have got. For the rest, see `Sources`.
+    there configures the run. `folders` are skipped folders. `steps` are this program's own in the kustomizations of
+    which the texts were built, `affixes` the pairs of a prefix and a suffix that names have got. For the rest, see `Sources`.
     """
 
     given: tuple[Given, ...]
@@ -90,7 +90,7 @@ class Texts(Value):
     separate: bool = False
     kustomized: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
-    steps: tuple[Object, ...] = ()
+    steps: tuple[Step, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,7 @@ import pytest
 from checking import run
 from committing import commit, git
 from layouts import INLINE, STEP
+from running import ROOT
 from trees import tree
 
 import krm_fn
@@ -100,6 +103,18 @@ def printed(here: Path, kustomize: Path) -> list[object]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # kustomize starts this program
     ran = subprocess.run(words, cwd=here, capture_output=True, check=True, env={**os.environ, "PATH": path})
     return list(yamlio.read_stream(ran.stdout).items)
+
+
+def test_an_edit_in_the_quickstart_does_what_its_two_builds_differ_in(here: Path, kustomize: Path) -> None:
+    shutil.copytree(ROOT / "kustomization-examples" / "quickstart" / "bundle", here, dirs_exist_ok=True)
+    commit(here, {})
+    base, sizes = printed(here, kustomize), here / "sizes.yaml"
+    sizes.write_text(sizes.read_text().replace("    guest: 4\n", "    guest: 8\n"))
+    head = printed(here, kustomize)
+    (found,) = krm_fn.diff({"items": base}, {"items": head})["vms"]
+    assert (found["name"], found["guest"]) == ("builder", {"vcpus": {"old": 4, "new": 8}})
+    told = diff(here)
+    assert [{key: value for key, value in record.items() if key != "target"} for record in told] == [found]
 
 
 def test_adding_the_step_is_a_change_like_any_other(here: Path) -> None:
@@ -246,3 +261,79 @@ def test_a_path_that_leads_up_leads_to_the_same_place_from_the_copy_that_is_buil
         "error: a/b/app/kustomization.yaml: kustomize does not build this: a/gone: no such file or directory;"
     )
     assert "planted" not in run("render", ".", cwd=here)[1]
+
+
+# ---- a step sees nothing of its cluster
+
+KUBEVIRT = """\
+apiVersion: kubevirt.io/v1
+kind: KubeVirt
+metadata: {name: kubevirt, namespace: kubevirt}
+spec: {imageTag: v1.6.3, configuration: {machineType: pc-q35-9.0, cpuRequest: 200m}}
+"""
+CLUSTER = {"platform/kustomization.yaml": "resources: [kubevirt.yaml]\n", "platform/kubevirt.yaml": KUBEVIRT}
+LACKS = re.compile(
+    r"^warning: ([^:]*):(\d+):\d+: .*add to its config: (.*?)(?: \[target .*)? \(unseen-configuration\)$", re.MULTILINE
+)
+
+
+def lacking(here: Path, files: dict[str, str], *flags: str) -> list[tuple[str, int, str]]:
+    """Where a step lacks settings of its cluster, and which."""
+    out = run("check", ".", "--no-cache", *flags, cwd=tree(here, files))[1]
+    return [(file, int(line), lines) for file, line, lines in LACKS.findall(out)]
+
+
+def of_form(form: str, spec: str = "") -> dict[str, str]:
+    files = {**PLAIN, **FORMS[form]}
+    return {
+        f"vms/{name}": text.replace(INLINE, INLINE + f"\n    {spec}").replace(STEP, STEP + spec) for name, text in files.items()
+    }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_lines_that_a_step_lacks_are_named_at_its_config(here: Path, form: str) -> None:
+    place = {
+        "file": ("vms/render.yaml", 1),
+        "inline": ("vms/kustomization.yaml", 4),
+        "folder": ("vms/steps/render.yaml", 1),
+        "component": ("vms/rendered/render.yaml", 1),
+        "base": ("vms/base/render.yaml", 1),
+    }
+    lines = 'kubevirtVersion: "1.6.3", configuration: {"cpuRequest": "200m", "machineType": "pc-q35-9.0"}'
+    spec = "spec: {defaults: cluster}\n"
+    assert lacking(here, {**CLUSTER, **of_form(form, spec)}) == [(*place[form], lines)]
+    stated = f"spec: {{defaults: cluster, {lines}}}\n"
+    assert lacking(here, of_form(form, stated)) == []
+
+
+def test_a_flag_that_states_the_cluster_is_not_seen_by_a_step(here: Path) -> None:
+    spec = "spec: {defaults: cluster}\n"
+    flags = ("--configuration", "{machineType: pc-q35-9.1}")
+    assert lacking(here, of_form("file", spec), *flags) == [
+        ("vms/render.yaml", 1, 'configuration: {"machineType": "pc-q35-9.1"}')
+    ]
+
+
+def test_a_step_that_sees_the_object_of_its_cluster_lacks_nothing(here: Path) -> None:
+    files = {**of_form("file", "spec: {defaults: cluster}\n"), "vms/kubevirt.yaml": KUBEVIRT}
+    listed = {"vms/kustomization.yaml": "resources: [vm.yaml, size.yaml, kubevirt.yaml]\ntransformers: [render.yaml]\n"}
+    assert lacking(here, {**files, **listed}) == []
+
+
+def test_a_pipeline_sees_its_cluster(here: Path) -> None:
+    files = {f"vms/{name}": text for name, text in PLAIN.items()}
+    assert lacking(here, {**CLUSTER, **files, ".kubevirt-render.yaml": f"{CONFIG}  rendered: true\n"}) == []
+
+
+@pytest.mark.parametrize("spec", ["spec: {defaults: cluster} # own\n", "# none\n"], ids=["lines", "no spec"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_lines_that_a_step_lacks_are_added_to_its_config(here: Path, form: str, spec: str) -> None:
+    tree(here, {**CLUSTER, **of_form(form, spec), "platform/kubevirt.yaml": KUBEVIRT.replace("v1.6.3", "v1.3.1")})
+    ((file, _, _),) = lacking(here, {})
+    before = (here / file).read_text()
+    run("check", ".", "--no-cache", "--fix", cwd=here)
+    after = (here / file).read_text()
+    assert lacking(here, {}) == []
+    gone = [line for line in before.splitlines() if line not in after.splitlines()]
+    assert all("defaults: cluster" in line for line in gone)  # a map in one line gets more keys; all else is kept
+    assert 'kubevirtVersion: "1.3.1"' in after

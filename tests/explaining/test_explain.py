@@ -307,11 +307,11 @@ def test_an_unset_field_says_what_would_set_it(field: str, line: str) -> None:
 
 
 def test_a_setting_of_the_cluster_sets_a_field_where_defaults_are_written() -> None:
-    of = ("shop/db", "template.spec.evictionStrategy")
+    of = ("shop", "sizes.yaml", "shop/db", "template.spec.evictionStrategy")  # flags do not reach the step of the kustomization
     setting = ("--configuration", "{evictionStrategy: LiveMigrate}")
-    _, given, _ = explained(".", *of, *setting)
+    _, given, _ = explained(*of, *setting)
     assert "spec.template.spec.evictionStrategy: LiveMigrate  configuration spec.configuration.evictionStrategy" in given
-    _, without, _ = explained(".", *of, *setting, "--defaults", "none")
+    _, without, _ = explained(*of, *setting, "--defaults", "none")
     assert "spec.template.spec.evictionStrategy is unset; the VM sets it" in without
 
 
@@ -424,8 +424,9 @@ def test_a_field_of_another_release_does_not_set_it() -> None:
 def test_the_text_is_a_tree_of_what_others_give() -> None:
     _, output, _ = explained(".", "shop/db")
     lines = output.splitlines()
-    assert lines[:3] == [
+    assert lines[:4] == [
         "VirtualMachine shop/db of ., KubeVirt 1.9.0  shop/db.yaml",
+        "  step of kustomize, mode expand  render.yaml:2:1",
         "  instancetype shop/db.large  shop/sizes.yaml",
         "  preference house.linux  sizes.yaml",
     ]

@@ -9,10 +9,11 @@ from functions import instancetype, vm
 
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.cli.argocd import printed
-from krm_fn.hosts.argocd import build, drift, manifests, parameters
+from krm_fn.hosts.argocd import build, drift
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
+from krm_fn.repositories import manifests, parameters
 from krm_fn.sources.reading import of_bytes
 from krm_fn.yamlio import read_stream
 

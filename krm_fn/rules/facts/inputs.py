@@ -6,6 +6,8 @@ from krm_fn.base.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from krm_fn.base.errors import InputError
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Release
@@ -22,11 +24,19 @@ class UnmatchedGlob(Value):
     column: int
 
 
+class UnseenConfiguration(Value):
+    """What a step lacks to render as its cluster does: the `lines` of its config, and the number of `vms` that differ."""
+
+    lines: dict[str, Any]
+    vms: int
+
+
 class RepositoryFacts(Value):
-    """What is to say of the config of a repository."""
+    """What is to say of the config of a repository, and of those of steps."""
 
     release: Release
     unmatched: tuple[UnmatchedGlob, ...] = ()
+    unseen: tuple[UnseenConfiguration, ...] = ()
 
 
 class SkippedFile(Value):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import Bundle, is_list
-from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, group_of, kind_of, metadata, namespace_of, text
+from krm_fn.base.objects import annotations_of, group_of, kind_of, metadata, namespace_of
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.pipeline.modes import PREFIX, replaced
 from krm_fn.pipeline.stages import POLICY
+from krm_fn.sources import steps
 from krm_fn.sources.skipping import TOOL_GROUPS
 
 if TYPE_CHECKING:
@@ -86,7 +87,4 @@ def _list(item: Object, *, notes: bool) -> Object | None:
 
 def is_local(obj: Object) -> bool:
     """True for objects that only tools read: kustomizations, Kptfiles, function configs, and objects marked as local."""
-    given = annotations_of(obj)
-    # as in kustomize: every value of the mark except "false"
-    marked = LOCAL_CONFIG in given and text(given[LOCAL_CONFIG]) != "false"
-    return marked or group_of(obj) in TOOL_GROUPS or any(key in given for key in FUNCTION_CONFIG)
+    return steps.is_local(obj) or group_of(obj) in TOOL_GROUPS or any(key in annotations_of(obj) for key in FUNCTION_CONFIG)

@@ -1,0 +1,201 @@
+"""Folders of which a tool other than kustomize applies all files together: packages of kpt, and applications of Argo CD.
+
+Both may call this program: kpt in the pipeline of a Kptfile, Argo CD as a plugin that an Application names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn import config, yamlio
+from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.value import Value
+from krm_fn.config.keys import KEYS
+from krm_fn.config.repository import read as repository_config
+from krm_fn.kubevirt.settings import Config
+from krm_fn.repositories import parameters
+from krm_fn.repositories.kustomization import from_here, joined
+from krm_fn.repositories.parameters import JSON
+from krm_fn.sources.files import read_found, repository
+from krm_fn.sources.steps import ARGOCD, KPT, PROGRAM, Step, is_call, is_own
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
+    from krm_fn.repositories.parameters import Parameters
+
+KPTFILE = "Kptfile"
+ARGO = "argoproj.io"
+# The flags of the plugin that are keys of its config.
+FLAGS = {f"--{key.flag or parameters.upper(key.name).lower().replace('_', '-')}": key.name for key in KEYS}
+
+
+class Package(Value):
+    """A folder of which all files are applied together. `notes` say what a pipeline calls beside this program."""
+
+    folder: str
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Document(NamedTuple):
+    """An object with its file and its number there."""
+
+    obj: Object
+    file: str
+    item: int
+
+
+def kpt_packages(folders: Iterable[str], within: Sequence[str]) -> dict[str, Package]:
+    """The package that each of the folders belongs to: the outermost one, of those below the folders `within`.
+
+    kpt renders the packages in a package before it. upstream: kpt pkg/lib/... render_executor.go:hydrate
+    """
+    roots, has = {}, {}
+    for folder in folders:
+        around = [each for each in (folder, *above(folder)) if is_below(each, within)]
+        has.update({each: os.path.isfile(joined(each, KPTFILE)) for each in around if each not in has})  # noqa: PTH113
+        if packages := [each for each in around if has[each]]:
+            roots[folder] = packages[-1]
+    made = {root: _package(root, [each for each in has if has[each]]) for root in dict.fromkeys(roots.values())}
+    return {folder: made[root] for folder, root in roots.items()}
+
+
+def _package(root: str, folders: Iterable[str]) -> Package:
+    inside = sorted((each for each in folders if is_below(each, [root])), key=lambda each: (-each.count("/"), each == "."))
+    calls = [each for folder in inside for each in _calls(folder)]
+    foreign = dict.fromkeys(each for each in calls if isinstance(each, str))
+    notes = tuple(f"the pipeline of {root} also calls {each}, which is not run here" for each in foreign)
+    return Package(folder=root, steps=tuple(each for each in calls if isinstance(each, Step)), notes=notes)
+
+
+def _calls(folder: str) -> Iterator[Step | str]:
+    """What the pipeline of a Kptfile calls, in order: this program, or the name of another one."""
+    found = next((each for each in _documents(joined(folder, KPTFILE)) if kind_of(each.obj) == KPTFILE), None)
+    pipeline = as_map(found.obj.get("pipeline")) if found else {}
+    for key in ("mutators", "validators"):
+        for number, each in enumerate(map(as_map, as_list(pipeline.get(key)))):
+            given = _function_config(folder, each, found, ("pipeline", key, number)) if found else {}
+            if not (is_call(each) or is_own(given.get("written"))):
+                yield text(each.get("image")) or text(each.get("exec"))
+                continue
+            selectors, exclude = (tuple(map(as_map, as_list(each.get(name)))) for name in ("selectors", "exclude"))
+            own = Step(host=KPT, folder=folder, discards=key == "validators", **given)
+            yield own.but(selectors=selectors, exclude=exclude)
+
+
+def _function_config(folder: str, call: Object, of: Document, at: Path) -> dict[str, Any]:
+    """The functionConfig of a call, with its place: in a file of its own, or the pairs of a ConfigMap."""
+    if path := text(call.get("configPath")):
+        file = joined(folder, path)
+        found = next(_documents(file), None)
+        return {"written": found.obj if found else None, "file": file, "item": found.item if found else 0}
+    given = call.get("configMap")
+    place = {"file": of.file, "item": of.item, "path": (*at, "configMap") if isinstance(given, dict) else at}
+    data = {key: value if isinstance(value, str) else json.dumps(value) for key, value in as_map(given).items()}
+    return {"written": {"apiVersion": "v1", "kind": "ConfigMap", "data": data} if data else None, **place}
+
+
+def applications(files: Iterable[str], stated: Callable[[str], Config]) -> dict[str, Package]:
+    """The folders that applications of Argo CD have this program render, by name; `stated` is the config of a folder.
+
+    Of several applications of one folder that differ, the first counts. Raises: ConfigError.
+    """
+    documents = [each for file in files for each in _documents(file, ARGO) if group_of(each.obj) == ARGO]
+    known = {PROGRAM: Plugin()}
+    known.update((name_of(each.obj), _plugin(each.obj)) for each in documents if _is_plugin(each.obj))
+    found: dict[str, Package] = {}
+    for each in documents:
+        for at, source in _plugged(each.obj) if kind_of(each.obj) == "Application" else ():
+            name = text(as_map(source.get("plugin")).get("name"))
+            plugin = next((known[own] for own in known if name == own or name.startswith(f"{own}-")), None)
+            folder = joined(from_here(repository(os.path.dirname(each.file))), text(source.get("path")))  # noqa: PTH120
+            if plugin and os.path.isdir(folder):  # noqa: PTH112
+                base = stated(folder) if not plugin.isolated else Config()
+                step = _application(each, at, source, partial(_laid, base, plugin, folder))
+                found.setdefault(folder, Package(folder=folder, steps=(step,)))
+    return found
+
+
+class Plugin(Value):
+    """What an administrator sets for all applications of a plugin: texts of the config's keys, by name."""
+
+    texts: dict[str, str] = {}  # noqa: RUF012  nobody writes into a Value
+    isolated: bool = False
+
+
+def _is_plugin(obj: Object) -> bool:
+    words = as_list(as_map(as_map(obj.get("spec")).get("generate")).get("command"))
+    return kind_of(obj) == "ConfigManagementPlugin" and is_call({"exec": " ".join(map(text, words))})
+
+
+def _plugin(obj: Object) -> Plugin:
+    generate = as_map(as_map(obj.get("spec")).get("generate"))
+    words = [*map(text, as_list(generate.get("command"))), *map(text, as_list(generate.get("args")))]
+    texts = {}
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        flag, equals, value = word.partition("=")
+        if flag in FLAGS:
+            texts[FLAGS[flag]] = value if equals else following
+    return Plugin(texts=texts, isolated="--isolated" in words)
+
+
+def _plugged(obj: Object) -> Iterator[tuple[Path, Object]]:
+    """The sources of an application that name a plugin, each with its place."""
+    spec = as_map(obj.get("spec"))
+    sources: list[tuple[Path, Any]] = [(("spec", "source"), spec.get("source"))]
+    sources += [(("spec", "sources", number), each) for number, each in enumerate(as_list(spec.get("sources")))]
+    return ((at, as_map(each)) for at, each in sources if as_map(as_map(each).get("plugin")))
+
+
+def _application(of: Document, at: Path, source: Object, laid: Callable[[Parameters], Config]) -> Step:
+    given = as_map(source.get("plugin"))
+    variables = {f"ARGOCD_ENV_{text(each.get('name'))}": text(each.get("value")) for each in _maps(given.get("env"))}
+    try:
+        settings = laid(parameters.read({**variables, JSON: json.dumps([*_maps(given.get("parameters"))])}))
+    except ConfigError as error:
+        raise ConfigError(error.message, path=error.path, file=of.file) from None
+    namespace = text(as_map(as_map(of.obj.get("spec")).get("destination")).get("namespace"))
+    return Step(host=ARGOCD, settings=settings, file=of.file, item=of.item, path=(*at, "plugin"), namespace=namespace)
+
+
+def _laid(base: Config, plugin: Plugin, folder: str, given: Parameters) -> Config:
+    """The config of a repository or of a file, with what the plugin and the parameters say. Raises: ConfigError."""
+    if given.config:
+        named = next(_documents(joined(folder, given.config)), None)
+        base = Config(**repository_config(named.obj if named else {}).stated)
+    return given.over(config.with_texts(base, plugin.texts, place=str))
+
+
+def _maps(value: object) -> Iterator[Object]:
+    return (each for each in as_list(value) if isinstance(each, dict))
+
+
+def _documents(file: str, word: str = "") -> Iterator[Document]:
+    """The objects in a file; none in one that can't be read, or that lacks a word."""
+    try:
+        data = read_found(file)[0]
+        items = yamlio.read_stream(data).items if word.encode() in data else []
+    except (OSError, InputError):
+        return
+    yield from (Document(item, file, number) for number, item in enumerate(items) if isinstance(item, dict))
+
+
+def above(folder: str) -> Iterator[str]:
+    """The folders that a folder is in, from the nearest on, up to the working directory or the root."""
+    while folder not in (os.curdir, os.sep, ""):
+        folder = os.path.dirname(folder) or os.curdir  # noqa: PTH120
+        yield folder
+
+
+def is_below(folder: str, tops: Iterable[str]) -> bool:
+    """True for one of some folders, and for one below them."""
+    return any(folder == top or folder.startswith(os.path.join(top, "")) or top == os.curdir for top in tops)  # noqa: PTH118
