@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.deliveries.patterns import BadPatternError, matches
+from krm_fn.flux.patterns import BadPatternError, matches
 from krm_fn.sources.files import read_found
 
 if TYPE_CHECKING:
