@@ -46,6 +46,7 @@ class TargetSettings(Value):
 
     `file` is the config nearest to the target, as messages name it; "" where there is none.
     `helm`: Helm charts are built. `rendered` is the config with which a pipeline renders what is in git, None where none does.
+    `variables` are values that deliveries take from outside git.
     """
 
     config: Config
@@ -55,6 +56,7 @@ class TargetSettings(Value):
     file: str = ""
     helm: bool = False
     rendered: Config | None = None
+    variables: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def externals(self) -> tuple[Externals, ...]:
@@ -274,6 +276,7 @@ class Configs:
             build_flags=tuple(dict.fromkeys((*of_configs, *self._build_flags))),
             file=own.file if own else "",
             helm=next((each.helm for each in reversed(sections) if each.helm is not None), False),
+            variables=tuple({name: value for section in sections for name, value in section.variables}.items()),
             rendered=laid if next((each.rendered for each in reversed(sections) if each.rendered is not None), False) else None,
         )
 

@@ -21,7 +21,7 @@ from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, from_here, joined
 from krm_fn.repositories.reading import linked
 from krm_fn.sources import reading
-from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, read_found
+from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, is_file, read_found
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_have
@@ -166,7 +166,7 @@ def _resources(target: Target, known: dict[str, Kustomization]) -> Iterator[Plac
         for path in (each.path for each in own.includes if each.role in RESOURCES):
             if os.path.isdir(path):  # noqa: PTH112
                 below.append((path if path in known else linked(path), namespace))
-            elif path in inputs and os.path.isfile(path):  # noqa: PTH113  what leads out of the repository is no input
+            elif path in inputs and is_file(path):  # what leads out of the repository is no input
                 yield path, namespace
         waiting += reversed(below)
 

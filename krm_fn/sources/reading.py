@@ -79,7 +79,8 @@ class Texts(Value):
 
     `asked` are the words of the user that led here. `is_single`: one file, or stdin, is all that the user names; a ResourceList
     there configures the run. `folders` are skipped folders. `steps` are the configs with which this program renders the objects
-    before they are applied, `affixes` the pairs of a prefix and a suffix that names have got. For the rest, see `Sources`.
+    before they are applied, `affixes` the pairs of a prefix and a suffix that names have got. `unknown` are variables without a
+    known value. For the rest, see `Sources`.
     """
 
     given: tuple[Given, ...]
@@ -92,6 +93,7 @@ class Texts(Value):
     named: frozenset[str] = frozenset()
     steps: tuple[Object, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def read(

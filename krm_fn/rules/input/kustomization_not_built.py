@@ -63,6 +63,7 @@ MESSAGES = {
     "absent": "not built: it needs {detail}; provide it to have the kustomization checked",
     "made-later": "not built: it needs {detail}; check what the step that makes it writes",
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
+    "flux": "Flux can't build this: {detail}",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
     "program": "not built: neither kustomize nor kubectl is on the PATH; install one of them",
