@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.base.paths import as_map, copy, get, put
+from krm_fn.base.paths import as_list, as_map, copy, get, put
 from krm_fn.base.wording import listed
 from krm_fn.flux import steps
+from krm_fn.flux.generator import REPLACED
 from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import building
 from krm_fn.repositories.traces import SEPARATOR, given_of
 from krm_fn.repositories.types import Problem
+from krm_fn.repositories.writers import Origin
 from krm_fn.sources.files import with_more_unsaved
 from krm_fn.yamlio.go_text import go_text
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from krm_fn.repositories.building import Built
     from krm_fn.repositories.types import Delivery, Target
     from krm_fn.sources.reading import Given
+
+# The lists of a kustomization to which Flux adds entries at the end.
+LISTS = ("patches", "components", "images")
 
 
 @contextmanager
@@ -99,3 +104,22 @@ def objects(target: Target, using: building.Builder, timeout: float) -> Given | 
         built = building.build(target, using, timeout=timeout)
         found = built if isinstance(built, Problem) else given(target, built, {}, [])
     return None if isinstance(found, Problem) else found
+
+
+def written_at(delivery: Delivery, origin: Origin) -> Origin:
+    """Where users write what stands in the kustomization that Flux writes: in theirs, or in the Kustomization of Flux."""
+    if origin.file != delivery.generated:
+        return origin
+    items = yamlio.read_stream(delivery.original).items
+    item = next((number for number, each in enumerate(items) if each is not None), -1)
+    own = as_map(items[item]) if item >= 0 else {}
+    key, *rest = origin.path or ("",)
+    spec = as_map(delivery.obj.get("spec"))
+    of_flux = next((name for name, written in REPLACED.items() if written == key), str(key))
+    number = rest[0] if rest and isinstance(rest[0], int) else 0
+    before = len(as_list(own.get(key))) if key in LISTS else 0
+    if of_flux in REPLACED and spec.get(of_flux):
+        return origin._replace(file=delivery.file, item=delivery.item, path=("spec", of_flux))
+    if key in LISTS and number >= before:
+        return origin._replace(file=delivery.file, item=delivery.item, path=("spec", str(key), number - before, *rest[1:]))
+    return origin._replace(item=item) if own else Origin(delivery.file, delivery.item)

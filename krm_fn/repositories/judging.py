@@ -14,7 +14,7 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import charts, delivering, fixes, problems, wants
+from krm_fn.repositories import charts, fixes, problems, wants
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.leaving import leaving
@@ -110,12 +110,6 @@ class UnitResult(Value):
 
 
 def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitResult:
-    """What comes of a unit; see `_judged`. Raises: InputError for a document, where the config silences that."""
-    with delivering.entered(unit.target):
-        return _judged(unit, parsed, taken, options)
-
-
-def _judged(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitResult:
     """What comes of a unit; `taken` is what it takes of the others of its cluster. Nothing is fixed in what can't be built.
 
     Raises: InputError for a document that can't be read where the config silences that.
