@@ -94,7 +94,7 @@ def key_of(unit: Unit) -> Key:
     """What a unit is called at another commit, too."""
     if unit.texts:
         return ONE
-    return unit.name, "" if unit.target else unit.settings.file
+    return (unit.target.folder, unit.kind) if unit.target else ("", unit.settings.file)
 
 
 def units_of(request: Request, workspace: Workspace) -> list[Unit]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -289,7 +290,7 @@ class _Packed:
 def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequence[str]) -> Discovery:
     """What was found in folders, with what Flux applies of it in place of the kustomizations and files that this is made of."""
     tops = [os.path.realpath(folder) for folder in folders]
-    targets = _named([each for each in applied if is_within(each.folder, tops)])
+    targets = list(_named([each for each in applied if is_within(each.folder, tops)]))
     whole = [each for each in targets if each.kustomizations]
     built = {folder for each in whole for folder in each.kustomizations}
     used = frozenset(file for each in whole for file in each.inputs)
@@ -302,15 +303,20 @@ def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequen
     )
 
 
-def _named(targets: Sequence[Target]) -> list[Target]:
+def _named(targets: Sequence[Target]) -> Iterator[Target]:
     """The targets by names of their own: a folder that is applied several times is named with what applies it."""
-    several = {each.folder for each in targets if sum(one.folder == each.folder for one in targets) > 1}
-    return [each._replace(name=f"{each.folder} ({_label(each)})") if each.folder in several else each for each in targets]
+    times = Counter(each.folder for each in targets)
+    labels = Counter((each.folder, _label(each)) for each in targets)
+    for each in targets:
+        label = _label(each, with_file=labels[each.folder, _label(each)] > 1)
+        name = each.folder if times[each.folder] == 1 else f"{each.folder} ({label})"
+        yield each._replace(name=name, delivery=each.delivery and each.delivery._replace(label=label))
 
 
-def _label(target: Target) -> str:
-    delivery = target.delivery
-    return ", ".join(filter(None, (delivery.name, delivery.cluster))) if delivery else ""
+def _label(target: Target, *, with_file: bool = False) -> str:
+    found = target.delivery
+    parts = (found.name, found.cluster, found.file if with_file else "") if found else ()
+    return ", ".join(filter(None, parts))
 
 
 def _is_flux(obj: Object) -> bool:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.salvage import Lost
 
 FAST = 1  # level of compression
+BUILT = "built"  # the kind of a unit of which nobody knows what applies it
 NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
 
 
@@ -67,6 +68,13 @@ class Unit(Value):
     def is_suspended(self) -> bool:
         """True where what applies it is switched off."""
         return bool(self.target and self.target.delivery and self.target.delivery.is_suspended)
+
+    @property
+    def kind(self) -> str:
+        """What tells it from the other units of its folder, in other commits, too: "" for files."""
+        if self.target is None:
+            return ""
+        return self.target.delivery.label if self.target.delivery else BUILT
 
     @property
     def called(self) -> str:

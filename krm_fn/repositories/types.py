@@ -62,6 +62,7 @@ class Delivery(NamedTuple):
     the kustomization that Flux writes, `text` its new text, and `original` the one that the repository has, b"" for none.
     `substitutes` are the ConfigMaps and Secrets of its variables, `missing` the names of those whose values git does not have.
     `strict`: a variable without a value is an error. `cluster` is the one that it applies to, "" where only one is known.
+    `label` tells it from all others of the same folder, in other commits, too.
     """
 
     obj: Object
@@ -76,6 +77,7 @@ class Delivery(NamedTuple):
     missing: tuple[str, ...] = ()
     strict: bool = True
     cluster: str = ""
+    label: str = ""
 
     @property
     def name(self) -> str:
