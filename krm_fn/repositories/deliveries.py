@@ -18,7 +18,7 @@ from krm_fn.base.bundle import entries
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.flux.artifact import packed
+from krm_fn.flux.artifact import Packing
 from krm_fn.flux.generator import generated
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
@@ -30,7 +30,7 @@ from krm_fn.repositories.types import Delivery, Target
 from krm_fn.sources.files import SUFFIXES, is_within, read_found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.building import Builder
@@ -40,6 +40,10 @@ FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 KUSTOMIZATION, GIT_REPOSITORY = "Kustomization", "GitRepository"
 SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
 ENCRYPTED = "sops"
+# What a text has in which a Kustomization or a source stands.
+APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?kustomize\.toolkit\.fluxcd\.io/""")
+SOURCE = re.compile(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
+OF_FLUX = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize|source)\.toolkit\.fluxcd\.io/|part-of: flux$""", re.MULTILINE)
 # The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
 VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
 STRICT_SINCE = (2, 9)
@@ -62,16 +66,21 @@ class Flux:
     """What Flux applies of a repository. `files` are its YAML files, `using` builds what others apply, None for nothing."""
 
     def __init__(self, root: str, files: Iterable[str], using: Builder | None, timeout: float) -> None:
-        self._root, self._using, self._timeout = os.path.realpath(root), using, timeout
-        self._texts = {file: data for file in files if file.endswith(SUFFIXES) and FLUX.encode() in (data := _read(file))}
-        self._files = tuple(files)
-        self._targets: dict[tuple[str, bytes], Target | None] = {}
+        self._root, self._using, self._timeout, self._files = os.path.realpath(root), using, timeout, tuple(files)
+        self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
+        self._counts = False
+        for file in self._files:
+            data = _read(file)
+            self._counts = self._counts or written.mentions(data)
+            if OF_FLUX.search(data):
+                self._texts[file] = data
+        self._raws: dict[tuple[str, int], Target | None] = {}
         self._needed: dict[tuple[str, int], bool] = {}
-        self._packed: dict[str | None, frozenset[str]] = {}
+        self._packings: dict[str | None, Packing] = {}
 
     def deliveries(self) -> Iterator[Target]:
         """The targets that Flux applies and that may hold something that counts, a target for each time that it is applied."""
-        if not any(map(self._is_needed, self._written)):
+        if not (self._counts and any(map(self._is_needed, self._written))):
             return
         for each in self._roots:
             yield from self._applied(each, self._cluster(each), ())
@@ -79,12 +88,13 @@ class Flux:
     @cached_property
     def _written(self) -> list[Written]:
         """The Kustomizations, as they are written."""
-        return [each for each in self._objects(self._texts) if _is_flux(each.obj) and self._folder(each.obj)]
+        files = (file for file, data in self._texts.items() if APPLYING.search(data))
+        return [each for each in self._objects(files) if _is_flux(each.obj) and self._folder(each.obj)]
 
     @cached_property
     def _sources(self) -> list[Object]:
-        """The sources, as they are written. Often they stand in files with nothing else."""
-        files = (file for file in self._files if file in self._texts or SOURCES.encode() in _read(file))
+        """The sources, as they are written."""
+        files = (file for file, data in self._texts.items() if SOURCE.search(data))
         return [each.obj for each in self._objects(files) if group_of(each.obj) == SOURCES]
 
     def _objects(self, files: Iterable[str]) -> Iterator[Written]:
@@ -99,15 +109,13 @@ class Flux:
     @cached_property
     def _roots(self) -> list[Written]:
         """The Kustomizations that no other one applies; of those that apply one another, the first."""
-        applied = {
-            below[1:3]: each for each in self._written for below in self._below(self._target(each.obj, each)) if below != each
-        }
+        applied = {below[1:3]: each for each in self._written for below in self._below(self._raw(each)) if below != each}
         roots = [each for each in self._written if each[1:3] not in applied]
         reached = {each[1:3] for each in roots}
         waiting = list(roots)
         for each in self._written:
             while waiting:
-                below = [one for one in self._below(self._target(*_twice(waiting.pop()))) if one[1:3] not in reached]
+                below = [one for one in self._below(self._raw(waiting.pop())) if one[1:3] not in reached]
                 reached.update(one[1:3] for one in below)
                 waiting += below
             if each[1:3] not in reached:
@@ -119,9 +127,10 @@ class Flux:
     def _applied(self, each: Written, cluster: str, above: tuple[Written, ...]) -> Iterator[Target]:
         """What a Kustomization applies, itself and by others."""
         target = self._target(each.obj, each, cluster)
-        if target is None:
+        if target is None or target.delivery is None:
             return
-        if written.may_count(target):
+        target = target._replace(delivery=self._with_values(target.delivery))
+        if _may_count(target):
             yield target
         below = [
             one for one in self._below(target) if self._is_needed(one) and one[1:3] not in {up[1:3] for up in (*above, each)}
@@ -153,8 +162,8 @@ class Flux:
         """True for a Kustomization of which something may come that counts."""
         if each[1:3] not in self._needed:
             self._needed[each[1:3]] = False  # one that applies itself
-            target = self._target(each.obj, each)
-            own = target is not None and written.may_count(target)
+            target = self._raw(each)
+            own = target is not None and _may_count(target)
             self._needed[each[1:3]] = own or any(map(self._is_needed, self._below(target)))
         return self._needed[each[1:3]]
 
@@ -202,6 +211,12 @@ class Flux:
         own = [each for each in self._sources if kind_of(each) == GIT_REPOSITORY and name_of(each) == SYSTEM]
         return self._remotes | frozenset(filter(None, (_address(text(get(each, ("spec", "url")))) for each in own)))
 
+    def _raw(self, each: Written) -> Target | None:
+        """The target that a Kustomization applies as it is written."""
+        if each[1:3] not in self._raws:
+            self._raws[each[1:3]] = self._target(each.obj, each)
+        return self._raws[each[1:3]]
+
     def _target(self, obj: Object, each: Written, cluster: str = "") -> Target | None:
         """The target that a Kustomization applies; its problem says where Flux refuses it."""
         folder = self._folder(obj)
@@ -221,14 +236,15 @@ class Flux:
             inputs = tuple(one for one in found.inputs if one == file or is_there(Path(one))) if found else ()
             self._targets[file, made] = found._replace(inputs=inputs) if found else None
         found = self._targets[file, made]
-        return found._replace(delivery=self._with_values(own)) if found else None
+        return found._replace(delivery=own) if found else None
 
-    def _is_there(self, obj: Object) -> _Packed:
+    def _is_there(self, obj: Object) -> Callable[[Path], bool]:
+        """True of the files that Flux has of the source."""
         ignore = get(self._source(obj), ("spec", "ignore"))
         ignore = ignore if isinstance(ignore, str) else None
-        if ignore not in self._packed:
-            self._packed[ignore] = frozenset(packed(self._root, ignore))
-        return _Packed(self._root, self._packed[ignore])
+        if ignore not in self._packings:
+            self._packings[ignore] = Packing(self._root, ignore)
+        return self._packings[ignore].has
 
     def _with_values(self, own: Delivery) -> Delivery:
         """The delivery with the ConfigMaps and Secrets of its variables, as far as git has them."""
@@ -264,9 +280,14 @@ class Flux:
 
     def _is_strict(self, file: str) -> bool:
         """False where the files of Flux beside a Kustomization are of a release that takes an unset variable as empty."""
-        found = {each: VERSION.search(data) for each, data in self._texts.items()}
-        known = {each: (int(version[1]), int(version[2])) for each, version in found.items() if version}
+        known = self._versions
         return known[max(known, key=lambda each: _common(each, file))] >= STRICT_SINCE if known else True
+
+    @cached_property
+    def _versions(self) -> dict[str, tuple[int, int]]:
+        """The versions of Flux, by the files that install it."""
+        found = {file: VERSION.search(data) for file, data in self._texts.items()}
+        return {file: (int(each[1]), int(each[2])) for file, each in found.items() if each}
 
     def _cluster(self, each: Written) -> str:
         """The cluster of a Kustomization that no other one applies: the folder that `flux bootstrap` made for it."""
@@ -275,16 +296,6 @@ class Flux:
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
         found = CLUSTER.search(file)
         return found[1] if found else ""
-
-
-class _Packed:
-    """True of the files that Flux has."""
-
-    def __init__(self, root: str, files: frozenset[str]) -> None:
-        self._root, self._files = root, files
-
-    def __call__(self, file: Path) -> bool:
-        return os.path.relpath(file.absolute(), self._root).replace(os.sep, "/") in self._files
 
 
 def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequence[str]) -> Discovery:
@@ -319,12 +330,13 @@ def _label(target: Target, *, with_file: bool = False) -> str:
     return ", ".join(filter(None, parts))
 
 
+def _may_count(target: Target) -> bool:
+    with delivering.entered(target):
+        return written.may_count(target)
+
+
 def _is_flux(obj: Object) -> bool:
     return kind_of(obj) == KUSTOMIZATION and group_of(obj) == FLUX
-
-
-def _twice(each: Written) -> tuple[Object, Written]:
-    return each.obj, each
 
 
 def _address(url: str) -> str:

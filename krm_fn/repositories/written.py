@@ -21,7 +21,7 @@ from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, from_here, joined
 from krm_fn.repositories.reading import linked
 from krm_fn.sources import reading
-from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, is_file, read_found
+from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, is_file, is_unsaved, read_found
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_have
@@ -72,7 +72,8 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
 
 def may_count(target: Target) -> bool:
     """True also of a target that refers to what is not there, or not here, or that composes objects: that may be anything."""
-    return bool(target.problem) or target.composes or not all(map(os.path.exists, target.inputs)) or counts(target)
+    lacks = any(not (os.path.exists(file) or is_unsaved(file)) for file in target.inputs)  # noqa: PTH110
+    return bool(target.problem) or target.composes or lacks or counts(target)
 
 
 def unjudged(folders: Iterable[str], found: Discovery, built: Iterable[str]) -> Iterator[str]:
@@ -99,11 +100,15 @@ def _below(folders: Iterable[str]) -> Iterator[str]:
 
 
 def _mentions(file: str) -> bool:
-    """True where the text of a file has an object that counts, or hides one; False also for one that can't be read."""
+    """True where the text of a file `mentions` something; False also for one that can't be read."""
     try:
-        text = read_found(file)[0]
+        return mentions(read_found(file)[0])
     except OSError:
         return False
+
+
+def mentions(text: bytes) -> bool:
+    """True where a text has an object that counts, or hides one."""
     return may_have(text, GROUP.encode()) or bool(KINDS.search(text))
 
 
