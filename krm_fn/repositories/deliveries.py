@@ -74,6 +74,7 @@ class Flux:
             self._counts = self._counts or written.mentions(data)
             if OF_FLUX.search(data):
                 self._texts[file] = data
+        self._targets: dict[tuple[str, bytes], Target | None] = {}
         self._raws: dict[tuple[str, int], Target | None] = {}
         self._needed: dict[tuple[str, int], bool] = {}
         self._packings: dict[str | None, Packing] = {}
