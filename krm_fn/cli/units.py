@@ -77,6 +77,7 @@ class Request(Value):
             helm=flags["helm"],
             target=flags["target"] or "",
             cluster=flags["cluster"] or "",
+            variables=flags.get("variables", ()),
             apart=self.apart,
             whole=self.whole,
         )

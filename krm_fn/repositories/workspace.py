@@ -51,9 +51,9 @@ class Asked(Value):
     `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that
     the config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths
     that are not read. `target` and `cluster` are the names of the only target and the only cluster that are wanted, "" for
-    all. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one. `whole`:
-    all kustomizations are wanted, also those that hold nothing that counts. `using` gives what builds Kustomizations of Flux
-    that apply others.
+    all. `variables` are values that deliveries take from outside git. `apart`: the files of each folder are a unit of their
+    own; else all files with the same settings are one. `whole`: all kustomizations are wanted, also those that hold nothing
+    that counts. `using` gives what builds Kustomizations of Flux that apply others.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
@@ -72,6 +72,7 @@ class Asked(Value):
     helm: bool = False
     target: str = ""
     cluster: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
     apart: bool = False
     whole: bool = False
     using: Callable[[], Builder | None] = staticmethod(building.builder)
@@ -158,7 +159,8 @@ class Workspace:
         found = self.configs.settings_for(place or os.curdir)
         key = found.file, found.cluster
         if key not in self._settings:
-            self._settings[key] = found.but(config=self.asked.checking(found.config))
+            stated = (*found.variables, *self.asked.variables)
+            self._settings[key] = found.but(config=self.asked.checking(found.config), variables=stated)
         return self._settings[key]
 
     @property

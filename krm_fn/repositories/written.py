@@ -67,7 +67,7 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
     unread = [os.path.dirname(problem.file) or os.curdir] if problem and problem.reason == "unreadable" else []  # noqa: PTH120
     below = (file for file in all_below(unread) if not os.path.islink(file))  # noqa: PTH114
     others = (file for file in (*sorted(beside), *below) if file.endswith((*SUFFIXES, *KUSTOMIZATIONS)))
-    return any(map(_mentions, dict.fromkeys((*target.inputs, *others))))
+    return any(map(may_hold, dict.fromkeys((*target.inputs, *others))))
 
 
 def may_count(target: Target) -> bool:
@@ -86,7 +86,7 @@ def unjudged(folders: Iterable[str], found: Discovery, built: Iterable[str]) -> 
     charts = tuple(os.path.join(os.path.realpath(folder), "") for folder in built)  # noqa: PTH118
     for file in _below(dict.fromkeys(map(os.path.realpath, folders))):
         is_printed = file.startswith(charts) and PRINTED.search(file)
-        if file not in judged and not is_printed and _mentions(file):
+        if file not in judged and not is_printed and may_hold(file):
             yield from_here(file)
 
 
@@ -99,7 +99,7 @@ def _below(folders: Iterable[str]) -> Iterator[str]:
             yield from (file for file in files if not os.path.islink(file))  # noqa: PTH114
 
 
-def _mentions(file: str) -> bool:
+def may_hold(file: str) -> bool:
     """True where the text of a file `mentions` something; False also for one that can't be read."""
     try:
         return mentions(read_found(file)[0])

@@ -1,4 +1,4 @@
-"""What Flux applies of a repository is what commands judge: with namespaces, names, patches and values of its Kustomizations."""
+"""What Flux applies of a repository is what commands judge: with what its Kustomizations set."""
 
 import json
 import os
@@ -239,13 +239,13 @@ def test_writing_what_flux_sets_anyway_changes_nothing(here: Path, spec: str, be
 
 def test_a_namespace_that_flux_no_longer_sets_moves_the_vm(here: Path) -> None:
     commit(here, app("targetNamespace: vms"))
-    assert changes(here, app("targetNamespace: new")) == [("new", "web", "added"), ("vms", "web", "removed")]
+    assert changes(here, app("targetNamespace: new")) == [("new", "web", "renamed")]
 
 
 def test_what_is_suspended_is_not_applied(here: Path) -> None:
     files = app("targetNamespace: vms\nsuspend: true")
     commit(here, files)
-    assert run("capacity", ".", cwd=here)[0] == 0 or vms(here) == []
+    assert vms(here) == []
     assert changes(here, {"app/vm.yaml": VM % ("web", "2Gi")}) == []
 
 
@@ -255,7 +255,12 @@ def test_what_is_suspended_is_checked(here: Path) -> None:
     assert "the Kustomization flux-system/web is suspended" in found
 
 
-SOURCE = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: %s, namespace: flux-system}\nspec: {url: %s}\n"
+SOURCE = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: x, namespace: flux-system}
+spec: {url: %s}
+"""
 URLS = {
     "its remote": ("ssh://git@example.com/me/cluster", "vms"),
     "a fork of it": ("https://example.com/other/cluster.git", "vms"),
@@ -266,17 +271,14 @@ URLS = {
 @pytest.mark.parametrize(("url", "namespace"), URLS.values(), ids=[*URLS])
 def test_only_this_repository_is_read_as_the_source(here: Path, url: str, namespace: str) -> None:
     git(here, "remote", "add", "origin", "https://example.com/me/cluster.git")
-    files = {**app("targetNamespace: vms"), "source.yaml": SOURCE % ("flux-system", url)}
-    files |= {
-        "source.yaml": SOURCE % ("x", url),
-        "clusters/a/web.yaml": files["clusters/a/web.yaml"].replace("name: flux-system}\n  target", "name: x}\n  target"),
-    }
+    files = {**app("targetNamespace: vms"), "source.yaml": SOURCE % url}
+    files["clusters/a/web.yaml"] = files["clusters/a/web.yaml"].replace("name: flux-system}\n  target", "name: x}\n  target")
     assert vms(tree(here, files)) == [(namespace, "web", "1Gi")]
 
 
 def test_the_cache_sees_a_change_of_what_is_applied(here: Path) -> None:
-    folder = tree(here / "repo", app("postBuild: {substitute: {SIZE: 1Gj}}", VM % ("web", '"${SIZE}"')))
-    cache = ("--cache", str(here / "cache"))
+    folder = tree(here, app("postBuild: {substitute: {SIZE: 1Gj}}", VM % ("web", '"${SIZE}"')))
+    cache = ("--cache", str(here.parent / "cache"))
     assert "wrong-type" in run("check", ".", *cache, cwd=folder)[1]
     tree(folder, {"clusters/a/web.yaml": flux("app", "postBuild: {substitute: {SIZE: 1Gi}}")})
     assert run("check", ".", *cache, cwd=folder)[1] == ""
@@ -298,4 +300,87 @@ def test_manifests_that_flux_cannot_read_are_told_and_judged(here: Path) -> None
     assert "app/vm.yaml:12:18" in found
 
 
-CASE = Path(__file__).parents[1] / "cases" / "flux-namespace"
+# The measured case of a repository where Flux sets the namespace: its variables are wrong only where a manifest uses them.
+CASE = {
+    "app/vm.yaml": VM % ("web\n  namespace: vms", "1Gi"),
+    "app/kustomization.yaml": LISTS_VM,
+    "ks.yaml": flux("app", "targetNamespace: vms\npostBuild: {substitute: {APP: web, MEM: 2Gii}}"),
+}
+
+
+def test_values_that_no_manifest_uses_are_not_judged(here: Path) -> None:
+    commit(here, CASE)
+    assert check(here) == ""
+    assert vms(here) == [("vms", "web", "1Gi")]
+    assert changes(here, {"app/vm.yaml": VM % ("web", "1Gi")}) == []
+
+
+def test_values_that_a_manifest_uses_are_judged(here: Path) -> None:
+    found = check(tree(here, {**CASE, "app/vm.yaml": VM % ("web", "${MEM}")}))
+    assert "app/vm.yaml:12:18: VirtualMachine vms/web: spec.template.spec.domain.memory.guest" in found
+
+
+CLUSTERS = {
+    f"clusters/{name}/{file}": text.replace("memory", memory)
+    for name, memory in (("a", "1Gi"), ("b", "2Gi"))
+    for file, text in (
+        ("flux-system/gotk-sync.yaml", flux(f"clusters/{name}", name="flux-system")),
+        ("web.yaml", flux("app", "targetNamespace: vms\npostBuild: {substitute: {MEMORY: memory}}")),
+    )
+}
+BOTH = {"app/vm.yaml": VM % ("web", "${MEMORY}"), "app/kustomization.yaml": LISTS_VM, **CLUSTERS}
+
+
+def clusters(folder: Path) -> list[tuple[str, str]]:
+    """The target and the cluster of each delivery."""
+    rows = json.loads(run("deliveries", "-o", "json", cwd=folder)[1])["deliveries"]
+    return [(row["target"], row["cluster"]) for row in rows if row["by"] == "Kustomization"]
+
+
+def test_the_folder_of_flux_bootstrap_is_the_cluster(here: Path) -> None:
+    found = [("app (flux-system/web, a)", "a"), ("app (flux-system/web, b)", "b")]
+    assert clusters(tree(here, BOTH)) == found
+
+
+def test_one_cluster_alone_can_be_judged(here: Path) -> None:
+    folder = tree(here, BOTH)
+    _, out, _ = run("capacity", ".", "--cluster", "b", "-o", "json", cwd=folder)
+    assert [each["memory"] for each in json.loads(out)["vms"]] == ["2Gi"]
+
+
+def test_the_config_says_which_cluster_a_kustomization_is_for(here: Path) -> None:
+    config = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n  clusters:\n"
+    config += "  - {name: east, targets: [clusters/a]}\n  - {name: west, targets: [clusters/b]}\n"
+    found = clusters(tree(here, {**BOTH, ".kubevirt-render.yaml": config}))
+    assert [cluster for _, cluster in found] == ["east", "west"]
+
+
+def test_a_kustomization_with_a_kubeconfig_is_for_another_cluster(here: Path) -> None:
+    other = flux("app", "kubeConfig: {secretRef: {name: edge-kubeconfig}}\npostBuild: {substitute: {MEMORY: 3Gi}}", "edge")
+    found = clusters(tree(here, {**BOTH, "clusters/a/edge.yaml": other}))
+    assert ("app (flux-system/edge, edge)", "edge") in found
+
+
+LISTED = """\
+TARGET   DELIVERED BY                    CLUSTER   NAMESPACE   STEPS                            FILE
+app      Kustomization flux-system/web   -         vms         build, namespace, substitution   ks.yaml
+other    kustomization                   -         -           build                            other/kustomization.yaml
+"""
+
+
+def test_what_is_delivered_is_listed(here: Path) -> None:
+    files = {**CASE, "other/vm.yaml": VM % ("other", "1Gi"), "other/kustomization.yaml": LISTS_VM}
+    assert run("deliveries", cwd=tree(here, files))[1] == LISTED
+
+
+def test_a_file_states_values_from_outside_git(here: Path) -> None:
+    folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "MEMORY: 8Gi\n"})
+    _, out, _ = run("capacity", ".", "--variables", "values.yml", "-o", "json", cwd=folder)
+    assert [each["memory"] for each in json.loads(out)["vms"]] == ["8Gi"]
+
+
+def test_a_value_that_is_no_text_is_refused(here: Path) -> None:
+    folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "CORES: 8\n"})
+    code, out, err = run("capacity", ".", "--variables", "values.yml", cwd=folder)
+    assert (code, out) == (2, "")
+    assert "CORES: found 8; expected text, so quote it" in err
