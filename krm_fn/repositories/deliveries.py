@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.building import Builder
-    from krm_fn.repositories.types import Discovery
+    from krm_fn.repositories.types import Discovery, Problem
 
 FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 KUSTOMIZATION, GIT_REPOSITORY = "Kustomization", "GitRepository"
@@ -83,14 +83,23 @@ class Flux:
         """The targets that Flux applies and that may hold something that counts, a target for each time that it is applied."""
         if not (self._counts and any(map(self._is_needed, self._written))):
             return
+        seen: list[Target] = []
         for each in self._roots:
-            yield from self._applied(each, self._cluster(each), ())
+            for target in self._applied(each, self._cluster(each), ()):
+                if target not in seen:  # two may apply it alike
+                    seen.append(target)
+                    yield target
 
     @cached_property
     def _written(self) -> list[Written]:
         """The Kustomizations, as they are written."""
+        return [each for each in self._every if self._folder(each.obj)]
+
+    @cached_property
+    def _every(self) -> list[Written]:
+        """These, and those that apply folders of other repositories."""
         files = (file for file, data in self._texts.items() if APPLYING.search(data))
-        return [each for each in self._objects(files) if _is_flux(each.obj) and self._folder(each.obj)]
+        return [each for each in self._objects(files) if _is_flux(each.obj)]
 
     @cached_property
     def _sources(self) -> list[Object]:
@@ -131,11 +140,10 @@ class Flux:
         if target is None or target.delivery is None:
             return
         target = target._replace(delivery=self._with_values(target.delivery))
-        if _may_count(target):
+        every, apart = self._below(target), {up[1:3] for up in (*above, each)}
+        if _may_count(target) and not (target.problem and every):  # else the parts of it are judged, as far as they are built
             yield target
-        below = [
-            one for one in self._below(target) if self._is_needed(one) and one[1:3] not in {up[1:3] for up in (*above, each)}
-        ]
+        below = [one for one in every if self._is_needed(one) and one[1:3] not in apart]
         for one in self._changed(below, target) if below else ():
             yield from self._applied(one, _other_cluster(one.obj) or cluster, (*above, each))
 
@@ -184,8 +192,15 @@ class Flux:
             return True
         if kind_of(found) != GIT_REPOSITORY:
             return os.path.normpath(path or ".") != "." and name_of(found) == SYSTEM
+        if not self._addresses:
+            return _named_source(obj) == self._main_source
         address = _address(text(get(found, ("spec", "url"))))
-        return not self._addresses or address in self._addresses or address.rpartition("/")[2] in self._forks
+        return address in self._addresses or address.rpartition("/")[2] in self._forks
+
+    @cached_property
+    def _main_source(self) -> tuple[str, str]:
+        """Kind and name of the source of most Kustomizations."""
+        return Counter(_named_source(each.obj) for each in self._every).most_common(1)[0][0]
 
     def _source(self, obj: Object) -> Object:
         """The source that a Kustomization names, as far as it is in git."""
@@ -235,7 +250,9 @@ class Flux:
                 found = target_of(here, [self._root])
             is_there = self._is_there(obj)
             inputs = tuple(one for one in found.inputs if one == file or is_there(Path(one))) if found else ()
-            self._targets[file, made] = found._replace(inputs=inputs) if found else None
+            self._targets[file, made] = (
+                found._replace(inputs=inputs, problem=_shown(found, file, self._root)) if found else None
+            )
         found = self._targets[file, made]
         return found._replace(delivery=own) if found else None
 
@@ -331,9 +348,24 @@ def _label(target: Target, *, with_file: bool = False) -> str:
     return ", ".join(filter(None, parts))
 
 
+def _named_source(obj: Object) -> tuple[str, str]:
+    named = as_map(get(obj, ("spec", "sourceRef")))
+    return text(named.get("kind")), text(named.get("name"))
+
+
 def _may_count(target: Target) -> bool:
     with delivering.entered(target):
         return written.may_count(target)
+
+
+def _shown(target: Target, generated: str, root: str) -> Problem | None:
+    """The problem of a target at its place in what users write, and not in the kustomization that Flux writes."""
+    problem = target.problem
+    if problem is None or problem.file != generated:
+        return problem
+    own = target_of(target.folder, [root])
+    is_same = own and own.problem and (own.problem.reason, own.problem.detail) == (problem.reason, problem.detail)
+    return own.problem if own and is_same else problem.but(line=0, column=0)
 
 
 def _is_flux(obj: Object) -> bool:
