@@ -119,6 +119,8 @@ def remotes(folder: str) -> tuple[str, ...]:
     root = repository(folder)
     at = os.path.join(root, GIT)  # noqa: PTH118
     place = _pointed(root, _text(at).removeprefix(POINTER)) if os.path.isfile(at) else at  # noqa: PTH113
+    if os.path.islink(at) or not (place == at or _names(place, at, ())):  # noqa: PTH114  it may lead anywhere
+        return ()
     return tuple(REMOTE.findall(_text(os.path.join(_common(place), "config"))))  # noqa: PTH118
 
 

@@ -1,7 +1,7 @@
 """A kustomization with objects of KubeVirt is not built.
 
-What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that includes
-itself; a kustomization.yaml that can't be read; one with a key in other letters than kustomize writes it, or with a value for
+What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that Flux
+refuses, such as for a variable without a value; one that includes itself; a kustomization.yaml that can't be read; one with a key in other letters than kustomize writes it, or with a value for
 helm that is a flag; and one that is out of reach: it refers to another machine, to a folder outside the repository, or to a
 file that git ignores, a submodule has or a template makes; it names a file that is not below its folder, which Flux reads and
 kustomize does not; it names a template that is no YAML; it has Helm charts or plugins, or takes too long; or neither kustomize
