@@ -55,6 +55,7 @@ class Request(Value):
     before: Mapping[Key, Before] = {}
     apart: bool = False
     whole: bool = False
+    applied: bool = True
     leaves_out: Callable[[str], bool] | None = None
     root: str = ""
 
@@ -80,6 +81,7 @@ class Request(Value):
             variables=flags.get("variables", ()),
             apart=self.apart,
             whole=self.whole,
+            applied=self.applied,
         )
         return asked.but(leaves_out=self.leaves_out) if self.leaves_out else asked
 

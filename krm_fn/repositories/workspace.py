@@ -53,7 +53,8 @@ class Asked(Value):
     that are not read. `target` and `cluster` are the names of the only target and the only cluster that are wanted, "" for
     all. `variables` are values that deliveries take from outside git. `apart`: the files of each folder are a unit of their
     own; else all files with the same settings are one. `whole`: all kustomizations are wanted, also those that hold nothing
-    that counts. `using` gives what builds Kustomizations of Flux that apply others.
+    that counts. `applied`: what Flux applies is a target, in place of what it is made of. `using` gives what builds
+    Kustomizations of Flux that apply others.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
@@ -75,6 +76,7 @@ class Asked(Value):
     variables: tuple[tuple[str, str], ...] = ()
     apart: bool = False
     whole: bool = False
+    applied: bool = True
     using: Callable[[], Builder | None] = staticmethod(building.builder)
 
     @property
@@ -141,7 +143,8 @@ class Workspace:
         if not folders:
             return Discovery()
         found = discover(folders, excludes=self._excludes, follow=self.asked.follow, reach=self.asked.reach)
-        found = deliveries.with_deliveries(found, self._applied(folders), folders)
+        if self.asked.applied:
+            found = deliveries.with_deliveries(found, self._applied(folders), folders)
         return found._replace(skipped=tuple(each for each in found.skipped if not self._excludes(each.file)))
 
     def _applied(self, folders: Iterable[str]) -> Iterator[Target]:

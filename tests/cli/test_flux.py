@@ -361,6 +361,18 @@ def test_a_kustomization_with_a_kubeconfig_is_for_another_cluster(here: Path) ->
     assert ("app (flux-system/edge, edge)", "edge") in found
 
 
+@pytest.mark.parametrize("words", [("migrate",), ("render", "--in-place")])
+def test_commands_that_write_files_take_the_files_themselves(here: Path, words: tuple[str, ...]) -> None:
+    size = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\nmetadata: {name: s}\n"
+    size += "spec: {cpu: {guest: 3}, memory: {guest: 1Gi}}\n"
+    vm = VM.replace("  runStrategy: Always\n", "  running: true\n  instancetype: {kind: VirtualMachineInstancetype, name: s}\n")
+    vm = (vm % ("web", "x")).replace("        memory:\n          guest: x\n", "")
+    folder = tree(here, {"app/vm.yaml": vm, "app/size.yaml": size, "ks.yaml": flux("app", "targetNamespace: vms")})
+    run(*words, ".", cwd=folder)
+    assert (folder / "app/vm.yaml").read_text() != vm
+    assert "namespace" not in (folder / "app/vm.yaml").read_text()
+
+
 LISTED = """\
 TARGET   DELIVERED BY                    CLUSTER   NAMESPACE   STEPS                            FILE
 app      Kustomization flux-system/web   -         vms         build, namespace, substitution   ks.yaml
