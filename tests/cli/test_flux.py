@@ -366,7 +366,11 @@ def test_commands_that_write_files_take_the_files_themselves(here: Path, words: 
     size = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\nmetadata: {name: s}\n"
     size += "spec: {cpu: {guest: 3}, memory: {guest: 1Gi}}\n"
     vm = VM.replace("  runStrategy: Always\n", "  running: true\n  instancetype: {kind: VirtualMachineInstancetype, name: s}\n")
-    vm = (vm % ("web", "x")).replace("        memory:\n          guest: x\n", "")
+    vm = (
+        (vm % ("web", "x"))
+        .replace("kubevirt.io/v1", "kubevirt.io/v1alpha3")
+        .replace("        memory:\n          guest: x\n", "")
+    )
     folder = tree(here, {"app/vm.yaml": vm, "app/size.yaml": size, "ks.yaml": flux("app", "targetNamespace: vms")})
     run(*words, ".", cwd=folder)
     assert (folder / "app/vm.yaml").read_text() != vm
