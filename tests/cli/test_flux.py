@@ -361,7 +361,7 @@ def test_a_kustomization_with_a_kubeconfig_is_for_another_cluster(here: Path) ->
     assert ("app (flux-system/edge, edge)", "edge") in found
 
 
-@pytest.mark.parametrize("words", [("migrate",), ("render", "--in-place")])
+@pytest.mark.parametrize("words", [("migrate", "--in-place"), ("render", "--in-place")])
 def test_commands_that_write_files_take_the_files_themselves(here: Path, words: tuple[str, ...]) -> None:
     size = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\nmetadata: {name: s}\n"
     size += "spec: {cpu: {guest: 3}, memory: {guest: 1Gi}}\n"
