@@ -110,8 +110,8 @@ def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
             _write(folder / entry.path, data, executable=entry.mode == EXECUTABLE)
     _link(links, folder)
     (folder / GIT).mkdir()
-    urls = "".join(f"\turl = {url}\n" for url in git.remotes(repository.root))
-    (folder / GIT / "config").write_text(f'[remote "origin"]\n{urls}')
+    if urls := "".join(f"\turl = {url}\n" for url in git.remotes(repository.root)):
+        (folder / GIT / "config").write_text(f'[remote "origin"]\n{urls}')
     return [entry.path for entry in entries if entry.mode == SUBMODULE]
 
 

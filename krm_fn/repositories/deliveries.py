@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,23 +21,23 @@ from krm_fn.flux.artifact import Packing
 from krm_fn.flux.generator import generated
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
-from krm_fn.repositories import delivering, git, written
+from krm_fn.repositories import delivering, written
 from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories.flux_sources import Sources
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Delivery, Target
 from krm_fn.sources.files import SUFFIXES, is_within, read_found
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.building import Builder
-    from krm_fn.repositories.types import Discovery, Problem
+    from krm_fn.repositories.types import Problem
 
 FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
-KUSTOMIZATION, GIT_REPOSITORY = "Kustomization", "GitRepository"
-SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
+KUSTOMIZATION = "Kustomization"
 ENCRYPTED = "sops"
 # What a text has in which a Kustomization or a source stands.
 APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?kustomize\.toolkit\.fluxcd\.io/""")
@@ -47,7 +46,6 @@ OF_FLUX = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize|source)\.toolk
 # The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
 VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
 STRICT_SINCE = (2, 9)
-URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*", re.IGNORECASE)
 CLUSTER = re.compile(r"(?:^|/)clusters/([^/]+)(?=/)")
 SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
@@ -102,10 +100,11 @@ class Flux:
         return [each for each in self._objects(files) if _is_flux(each.obj)]
 
     @cached_property
-    def _sources(self) -> list[Object]:
-        """The sources, as they are written."""
+    def _sources(self) -> Sources:
+        """The sources that are in git."""
         files = (file for file, data in self._texts.items() if SOURCE.search(data))
-        return [each.obj for each in self._objects(files) if group_of(each.obj) == SOURCES]
+        found = [each.obj for each in self._objects(files) if group_of(each.obj) == SOURCES]
+        return Sources(self._root, found, [each.obj for each in self._every])
 
     def _objects(self, files: Iterable[str]) -> Iterator[Written]:
         for file in files:
@@ -180,52 +179,9 @@ class Flux:
         """The folder of this repository that a Kustomization applies, "" where it is another's, or not there."""
         path = text(get(obj, ("spec", "path"))) if isinstance(get(obj, ("spec", "path")), str) else ""
         folder = Path(self._root, os.path.normpath("/" + path).lstrip("/"))
-        return str(folder) if folder.is_dir() and is_within(str(folder), [self._root]) and self._is_own(obj, path) else ""
-
-    def _is_own(self, obj: Object, path: str) -> bool:
-        """True where the source of a Kustomization is this repository.
-
-        A source that is not in git is the one with which Flux was set up, and no other one has a folder of this name.
-        """
-        found = self._source(obj)
-        if not found:
-            return True
-        if kind_of(found) != GIT_REPOSITORY:
-            return os.path.normpath(path or ".") != "." and name_of(found) == SYSTEM
-        if not self._addresses:
-            return _named_source(obj) == self._main_source
-        address = _address(text(get(found, ("spec", "url"))))
-        return address in self._addresses or address.rpartition("/")[2] in self._forks
-
-    @cached_property
-    def _main_source(self) -> tuple[str, str]:
-        """Kind and name of the source of most Kustomizations."""
-        return Counter(_named_source(each.obj) for each in self._every).most_common(1)[0][0]
-
-    def _source(self, obj: Object) -> Object:
-        """The source that a Kustomization names, as far as it is in git."""
-        named = as_map(get(obj, ("spec", "sourceRef")))
-        namespace = text(named.get("namespace")) or namespace_of(obj)
-        for each in self._sources:
-            is_there = not (namespace and namespace_of(each)) or namespace_of(each) == namespace
-            if kind_of(each) == named.get("kind") and name_of(each) == named.get("name") and is_there:
-                return each
-        return {}
-
-    @cached_property
-    def _remotes(self) -> frozenset[str]:
-        return frozenset(filter(None, map(_address, git.remotes(self._root))))
-
-    @cached_property
-    def _forks(self) -> frozenset[str]:
-        """The names of this repository: a fork of it has the same."""
-        return frozenset(each.rpartition("/")[2] for each in self._remotes)
-
-    @cached_property
-    def _addresses(self) -> frozenset[str]:
-        """The addresses of this repository: of its remotes, and of the source with which `flux bootstrap` set up a cluster."""
-        own = [each for each in self._sources if kind_of(each) == GIT_REPOSITORY and name_of(each) == SYSTEM]
-        return self._remotes | frozenset(filter(None, (_address(text(get(each, ("spec", "url")))) for each in own)))
+        return (
+            str(folder) if folder.is_dir() and is_within(str(folder), [self._root]) and self._sources.is_own(obj, path) else ""
+        )
 
     def _raw(self, each: Written) -> Target | None:
         """The target that a Kustomization applies as it is written."""
@@ -258,7 +214,7 @@ class Flux:
 
     def _is_there(self, obj: Object) -> Callable[[Path], bool]:
         """True of the files that Flux has of the source."""
-        ignore = get(self._source(obj), ("spec", "ignore"))
+        ignore = get(self._sources.of(obj), ("spec", "ignore"))
         ignore = ignore if isinstance(ignore, str) else None
         if ignore not in self._packings:
             self._packings[ignore] = Packing(self._root, ignore)
@@ -316,43 +272,6 @@ class Flux:
         return found[1] if found else ""
 
 
-def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequence[str]) -> Discovery:
-    """What was found in folders, with what Flux applies of it in place of the kustomizations and files that this is made of."""
-    tops = [os.path.realpath(folder) for folder in folders]
-    targets = list(_named([each for each in applied if is_within(each.folder, tops)]))
-    whole = [each for each in targets if each.kustomizations]
-    built = {folder for each in whole for folder in each.kustomizations}
-    used = frozenset(file for each in whole for file in each.inputs)
-    left = [each for each in found.targets if each.folder not in built and each.folder not in {one.folder for one in targets}]
-    return found._replace(
-        targets=tuple(sorted((*left, *targets), key=lambda each: (each.folder, each.name))),
-        files=tuple(file for file in found.files if file not in used),
-        used=found.used | used,
-        judged=found.judged | used,
-    )
-
-
-def _named(targets: Sequence[Target]) -> Iterator[Target]:
-    """The targets by names of their own: a folder that is applied several times is named with what applies it."""
-    times = Counter(each.folder for each in targets)
-    labels = Counter((each.folder, _label(each)) for each in targets)
-    for each in targets:
-        label = _label(each, with_file=labels[each.folder, _label(each)] > 1)
-        name = each.folder if times[each.folder] == 1 else f"{each.folder} ({label})"
-        yield each._replace(name=name, delivery=each.delivery and each.delivery._replace(label=label))
-
-
-def _label(target: Target, *, with_file: bool = False) -> str:
-    found = target.delivery
-    parts = (found.name, found.cluster, found.file if with_file else "") if found else ()
-    return ", ".join(filter(None, parts))
-
-
-def _named_source(obj: Object) -> tuple[str, str]:
-    named = as_map(get(obj, ("spec", "sourceRef")))
-    return text(named.get("kind")), text(named.get("name"))
-
-
 def _may_count(target: Target) -> bool:
     with delivering.entered(target):
         return written.may_count(target)
@@ -370,12 +289,6 @@ def _shown(target: Target, generated: str, root: str) -> Problem | None:
 
 def _is_flux(obj: Object) -> bool:
     return kind_of(obj) == KUSTOMIZATION and group_of(obj) == FLUX
-
-
-def _address(url: str) -> str:
-    """The host and the path of a URL, in whatever way git reaches it; "" for none."""
-    found = URL.fullmatch(url)
-    return f"{found[1]}/{found[2]}".lower() if found else ""
 
 
 def _other_cluster(obj: Object) -> str:

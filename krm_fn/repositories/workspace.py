@@ -16,7 +16,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.repositories import building, charts, clusters, deliveries, written
 from krm_fn.repositories.clusters import Configs, TargetSettings
-from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.discovery import discover, with_deliveries
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.loading import Unit
@@ -144,7 +144,7 @@ class Workspace:
             return Discovery()
         found = discover(folders, excludes=self._excludes, follow=self.asked.follow, reach=self.asked.reach)
         if self.asked.applied:
-            found = deliveries.with_deliveries(found, self._applied(folders), folders)
+            found = with_deliveries(found, self._applied(folders), folders)
         return found._replace(skipped=tuple(each for each in found.skipped if not self._excludes(each.file)))
 
     def _applied(self, folders: Iterable[str]) -> Iterator[Target]:
