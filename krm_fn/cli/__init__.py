@@ -25,6 +25,7 @@ COMMANDS = (
     "capacity",
     "explain",
     "report",
+    "deliveries",
     "migrate",
     "test",
     "init",

@@ -121,7 +121,7 @@ def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
         click.echo(printed(view.show(name, release, wanted), output), nl=False)
 
 
-def table(columns: dict[str, Callable[[view.CatalogueRow], str]], rows: Sequence[view.CatalogueRow]) -> str:
+def table(columns: dict[str, Callable[[Any], str]], rows: Sequence[Any]) -> str:
     """The rows under their heads, aligned as kubectl does."""
     lines = [list(columns), *([cell(row) or "-" for cell in columns.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

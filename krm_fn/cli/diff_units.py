@@ -19,7 +19,7 @@ from krm_fn.cli.units import Request, units_of
 from krm_fn.config import merged
 from krm_fn.findings.results import described, place, report
 from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of, together
-from krm_fn.repositories.loading import Options
+from krm_fn.repositories.loading import BUILT, Options
 from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.running import run
 from krm_fn.repositories.sharing import OFFERED
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
     Sides = tuple[str, Side, Side]
     Searched = tuple[Request, Workspace]
-    Key = tuple[str, bool]  # folder; True for a target, False for files that no kustomization uses
+    Key = tuple[str, str]  # folder and kind of a unit
 
 
-ONE = ("", False)  # the key of all that a side without a folder has
+ONE = ("", "")  # the key of all that a side without a folder has
 
 
 class ClusterAfter(Value):
@@ -114,12 +114,12 @@ class TreeUnits(Value):
         units, objects = dict(self.units), dict(self.objects)
         for package in packages:
             keys = [key for key in sorted(units) if not key[1] and is_below(key[0], [package])]
-            if keys and keys != [(package, False)]:
+            if keys and keys != [(package, "")]:
                 unit = units[keys[0]].but(files=tuple(file for key in keys for file in units[key].files), package=package)
                 whole = together([objects.pop(key) for key in keys])
-                units = {key: each for key, each in units.items() if key not in keys} | {(package, False): unit}
-                objects[package, False] = whole
-        return TreeUnits(units=units, objects=objects)
+                units = {key: each for key, each in units.items() if key not in keys} | {(package, ""): unit}
+                objects[package, ""] = whole
+        return self.but(units=units, objects=objects)
 
     def parts(self, key: Key) -> frozenset[str]:
         """What a unit is made of, files and folders of kustomizations; nothing where there is no such unit."""
@@ -172,7 +172,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
             passed_over = workspace.passed_over()
             applied = (file for file in workspace.found.files if file not in workspace.unlisted)
             files = workspace.of_files((*applied, *asked.named))
-        every = [*workspace.targets, *files, *workspace.charts]
+        every = [*(unit for unit in workspace.targets if not unit.is_suspended), *files, *workspace.charts]
         units = {_key(unit): unit for unit in workspace.wanted(every, may_lack=True)}
         left = [unit.but(is_other=True) for unit in workspace.of_files(sorted(workspace.unlisted))]
         others = [*left, *(unit for unit in workspace.others if _key(unit) not in units)]
@@ -180,7 +180,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)
     objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))
     for each in (each for about in passed_over for each in about.findings if each.rule == NO_FILE):
-        key = folder_of(each.file), False
+        key = folder_of(each.file), ""
         of_folder = objects.get(key, UnitObjects())
         unread = (*of_folder.findings, each.but(file=tree.named(each.file)))
         objects[key] = of_folder.but(findings=unread, is_whole=False, counts=True)
@@ -213,7 +213,7 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
 
 
 def _key(unit: Unit) -> Key:
-    return (unit.target.folder, True) if unit.target else (unit.called, False)
+    return (unit.target.folder if unit.target else unit.called), unit.kind
 
 
 def _named(tree: Tree, found: UnitObjects) -> UnitObjects:
@@ -244,7 +244,9 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     about: dict[str, dict[Finding, None]] = {}
     for (old, new), found in unread.items():
         if found and (base.counts(old) or head.counts(new)):
-            about.setdefault(new[0], {}).update(dict.fromkeys(finding for each in found for finding in each.findings))
+            about.setdefault(_called(base, head, old, new), {}).update(
+                dict.fromkeys(finding for each in found for finding in each.findings)
+            )
     if not (about or left) and not any(each.items for side in (base, head) for each in side.objects.values()):
         if idle := base.idle or head.idle:
             options.note(f"nothing to compare: {counted(idle, 'kustomization')} without objects of KubeVirt")
@@ -281,17 +283,32 @@ def _sides(base: TreeUnits, head: TreeUnits, old: Key, new: Key, to: ClusterAfte
     after = after or before
     if after:
         only = alone and {*base.units, *head.units} <= {old, new} and new[0] == os.curdir
-        yield "" if only else new[0], base.side(old, before or after), head.side(new, to.settings(after))
+        yield "" if only else _called(base, head, old, new), base.side(old, before or after), head.side(new, to.settings(after))
+
+
+def _called(base: TreeUnits, head: TreeUnits, old: Key, new: Key) -> str:
+    """What messages call a pair of units."""
+    unit = head.units.get(new) or base.units.get(old)
+    return unit.called if unit and new[0] else new[0]
 
 
 def pairs(base: TreeUnits, head: TreeUnits) -> Iterator[tuple[Key, Key]]:
-    """The units of both sides that belong together: those of one folder.
+    """The units of both sides that belong together: those of one folder, and those that one delivery applies.
 
     Files that get a kustomization stay what they were: the only unit of a folder is paired with the only one there.
     """
+    alone: tuple[dict[str, Key], dict[str, Key]] = {}, {}
     for folder in sorted({folder for folder, _ in (*base.units, *head.units)}):
-        old, new = ([kind for kind in (True, False) if (folder, kind) in each.units] for each in (base, head))
+        old, new = ([kind for at, kind in each.units if at == folder] for each in (base, head))
         if len(old) == len(new) == 1:
             yield (folder, old[0]), (folder, new[0])
-        else:
-            yield from (((folder, kind), (folder, kind)) for kind in (True, False) if kind in (*old, *new))
+            continue
+        for kind in sorted({*old, *new}, reverse=True):
+            key = folder, kind
+            if kind in ("", BUILT) or (kind in old and kind in new):
+                yield key, key
+            else:
+                alone[kind in new][kind] = key
+    for kind in sorted({*alone[0], *alone[1]}):  # another folder than before
+        old_key, new_key = (each.get(kind) for each in alone)
+        yield old_key or new_key or ONE, new_key or old_key or ONE

@@ -8,11 +8,19 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.globs import steps_of
+from krm_fn.cli import sizing_files
+from krm_fn.config.repository import variables
 from krm_fn.repositories.pools import cores
 
 
 def part_options(command: Any) -> Any:
-    """Gives a command `--target` and `--cluster`."""
+    """Gives a command `--target`, `--cluster` and `--variables`."""
+    command = click.option(
+        "--variables",
+        callback=lambda _, __, file: sizing_files.read(file, variables) or (),
+        metavar="FILE",
+        help="Values of variables that Flux takes from outside git: a YAML map of names and texts.",
+    )(command)
     command = click.option(
         "--cluster",
         metavar="NAME",

@@ -136,7 +136,7 @@ def patched(
     if not objects:
         return
     roots = list(dict.fromkeys(repository(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths))  # noqa: PTH112, PTH120
-    bases = Bases(Workspace(Asked(paths=tuple(roots), isolated=True, follow=follow)).found.targets)
+    bases = Bases(Workspace(Asked(paths=tuple(roots), isolated=True, follow=follow, applied=False)).found.targets)
     for file, obj in objects:
         if change := bases.change(file, obj):
             yield file, obj, change

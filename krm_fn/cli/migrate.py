@@ -113,6 +113,7 @@ def _asked(paths: tuple[str, ...], flags: Mapping[str, Any]) -> Asked:
         laid=options.laying(flags),
         exclude=tuple(flags["exclude"]),
         follow=flags["follow_links"],
+        applied=False,
     )
 
 

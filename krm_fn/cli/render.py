@@ -82,6 +82,7 @@ def render(
         checking=as_it_is,
         apart=True,
         whole=True,  # what is rendered may be applied, so no object is left out
+        applied=not in_place,  # the files themselves are rendered
         leaves_out=partial(_is_below, top=os.path.realpath(output_dir)) if output_dir else None,
     )
     how = Options(timeout=flags["timeout"], follow=flags["follow_links"], ignores=not flags["no_ignores"])

@@ -55,6 +55,7 @@ class Request(Value):
     before: Mapping[Key, Before] = {}
     apart: bool = False
     whole: bool = False
+    applied: bool = True
     leaves_out: Callable[[str], bool] | None = None
     root: str = ""
 
@@ -77,8 +78,10 @@ class Request(Value):
             helm=flags["helm"],
             target=flags["target"] or "",
             cluster=flags["cluster"] or "",
+            variables=flags.get("variables", ()),
             apart=self.apart,
             whole=self.whole,
+            applied=self.applied,
         )
         return asked.but(leaves_out=self.leaves_out) if self.leaves_out else asked
 
@@ -94,7 +97,7 @@ def key_of(unit: Unit) -> Key:
     """What a unit is called at another commit, too."""
     if unit.texts:
         return ONE
-    return unit.name, "" if unit.target else unit.settings.file
+    return (unit.target.folder, unit.kind) if unit.target else ("", unit.settings.file)
 
 
 def units_of(request: Request, workspace: Workspace) -> list[Unit]:

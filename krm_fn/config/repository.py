@@ -47,7 +47,7 @@ class Section(Value):
 
     `stated` has the fields of Config that it states. `exclude` are globs, relative to the file. `claims` and `profiles` are
     external objects with their access modes. `build_flags` is None where it states none, and so are `helm`: Helm charts are
-    built; and `rendered`: a pipeline renders before it applies.
+    built; and `rendered`: a pipeline renders before it applies. `variables` are values that deliveries take from outside git.
     """
 
     stated: dict[str, Any] = {}  # noqa: RUF012  nobody writes into a Value
@@ -58,6 +58,7 @@ class Section(Value):
     build_flags: tuple[str, ...] | None = None
     helm: bool | None = None
     rendered: bool | None = None
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 class ClusterSection(Section):
@@ -147,6 +148,12 @@ def _switch(value: object, path: str) -> bool:
     if isinstance(value, bool):
         return value
     raise unlike(value, "true or false", path)
+
+
+def variables(value: object, path: str = "") -> tuple[tuple[str, str], ...]:
+    """The names of variables and their values, which are texts. Raises: ConfigError."""
+    given = map_at(value, path)
+    return tuple((_text(name, path), _text(each, child(path, str(name)))) for name, each in given.items())
 
 
 def _externals(value: object, path: str) -> tuple[External, ...]:
@@ -255,6 +262,7 @@ OF_SECTION: dict[str, tuple[str, Check]] = {
     "claims": ("claims", _claims),
     "storageProfiles": ("profiles", _profiles),
     "kustomizeBuildFlags": ("build_flags", _build_flags),
+    "variables": ("variables", variables),
 }
 OF_FILE: dict[str, tuple[str, Check]] = {**OF_SECTION, "clusters": ("clusters", _clusters)}
 OF_CLUSTER: dict[str, tuple[str, Check]] = {"name": ("name", _text), "targets": ("targets", _globs), **OF_SECTION}

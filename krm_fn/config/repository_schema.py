@@ -75,6 +75,10 @@ def _own_keys() -> Schema:
             "description": "how CDI makes the claims of a storage class whose StorageProfile is not in git",
             "anyOf": [{"type": "array", "items": {"$ref": "#/$defs/storageProfile"}}, *UNSET],
         },
+        "variables": {
+            "description": "values of variables that deliveries take from outside git",
+            "anyOf": [{"type": "object", "additionalProperties": {"type": "string"}}, *UNSET],
+        },
         "helm": {
             "description": "true: build Helm charts with `helm template`, and check what they make",
             "anyOf": [{"type": "boolean"}, *UNSET],

@@ -145,7 +145,7 @@ class Workspace:
         self._units, self._loaded, self._judged, self.error = [], {}, {}, None
         with self._reading():
             try:
-                self._searched = Searched(NOWHERE.but(paths=(os.curdir,)))
+                self._searched = Searched(NOWHERE.but(paths=(os.curdir,), using=self._builder))
                 self._take_units()
                 self._about = self._searched.passed_over()
             except RenderError as error:
@@ -258,8 +258,12 @@ class Workspace:
         used = {file for target in self._searched.found.targets for file in target.inputs if file.endswith(SUFFIXES)}
         return sorted({*self._searched.found.files, *used, *self.texts})
 
+    def _builder(self) -> building.Builder | None:
+        """The program that builds, None where nothing may be built."""
+        return building.builder() if self.may_build else None
+
     def _take_units(self) -> None:
-        using = building.builder() if self.may_build else None
+        using = self._builder()
         self._options = self._options.but(using=using)
         self._units = [*(self._searched.targets if self.may_build else ()), *self._searched.files]
         self._options = self._options.but(runs=runs(self._units))

@@ -24,7 +24,7 @@ from krm_fn.repositories.kustomization import FILES, is_remote, joined
 from krm_fn.repositories.reading import read
 from krm_fn.repositories.types import Problem
 from krm_fn.rules.input.kustomization_not_built import message
-from krm_fn.sources.files import is_in_repository, is_unsaved, refuse_links_out, repository
+from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, refuse_links_out, repository
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -102,6 +102,7 @@ def version(of: Builder) -> str:
 def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout: float = TIMEOUT) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name."""
     kustomizations = kustomizations_of(target)
+    flags = [ANYWHERE] if target.delivery else flags
     if problem := barred(target, network=using.network) or _needs_helm(kustomizations, flags):
         return problem
     with programs.scratch() as made:
@@ -254,7 +255,7 @@ def kustomizations_of(target: Target) -> list[Kustomization]:
     found = []
     for folder in target.kustomizations:
         files = [target.file] if folder == target.folder else [joined(folder, name) for name in FILES]
-        file = next(filter(os.path.isfile, files), None)
+        file = next(filter(is_file, files), None)
         each = read(folder, file) if file else None
         found += [each.kustomization] if each else []
     return found

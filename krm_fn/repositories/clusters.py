@@ -45,8 +45,8 @@ class TargetSettings(Value):
     """How one target is built and judged. `cluster` is the name of its cluster, "" where it belongs to none.
 
     `file` is the config nearest to the target, as messages name it; "" where there is none.
-    `helm`: Helm charts are built. `rendered`: a pipeline renders what is in git. `stated` is the config as
-    it is written, before a command makes of it the `config` to judge with.
+    `helm`: Helm charts are built. `rendered`: a pipeline renders what is in git. `stated` is the config as it is written,
+    before a command makes of it the `config` to judge with. `variables` are values that deliveries take from outside git.
     """
 
     config: Config
@@ -57,6 +57,7 @@ class TargetSettings(Value):
     helm: bool = False
     rendered: bool = False
     stated: Config = Config()
+    variables: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def externals(self) -> tuple[Externals, ...]:
@@ -278,6 +279,7 @@ class Configs:
             helm=next((each.helm for each in reversed(sections) if each.helm is not None), False),
             rendered=next((each.rendered for each in reversed(sections) if each.rendered is not None), False),
             stated=laid,
+            variables=tuple({name: value for section in sections for name, value in section.variables}.items()),
         )
 
 

@@ -98,7 +98,8 @@ def repository_of(folder: str) -> Repository:
 def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
     """Write the files of a commit into an empty folder, and return the paths of its submodules, which are left out.
 
-    A link that leads out of the folder is left out too. The folder becomes the root of a git tree for whoever looks for one.
+    A link that leads out of the folder is left out too. The folder becomes the root of a git tree for whoever looks for
+    one, with the same remotes.
     """
     entries = [entry for entry in repository.entries(commit) if _is_harmless(entry.path)]
     links = []
@@ -109,6 +110,8 @@ def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
             _write(folder / entry.path, data, executable=entry.mode == EXECUTABLE)
     _link(links, folder)
     (folder / GIT).mkdir()
+    if urls := "".join(f"\turl = {url}\n" for url in git.remotes(repository.root)):
+        (folder / GIT / "config").write_text(f'[remote "origin"]\n{urls}')
     return [entry.path for entry in entries if entry.mode == SUBMODULE]
 
 

@@ -17,7 +17,7 @@ from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, get, put
 from krm_fn.repositories.kustomization import GENERATORS, PLUGINS, RESOURCES, is_inline, joined, kustomization
 from krm_fn.repositories.reading import linked
-from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.files import is_file, is_within, read_found
 from krm_fn.sources.steps import GROUP, KUSTOMIZE, Step, is_own
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def own_functions(kustomizations: Iterable[Kustomization]) -> Own:
 
 def has_local(target: Target) -> bool:
     """True if a file of the target may have an object that only functions get."""
-    return any(LOCAL in read_found(file)[0] for file in target.inputs if os.path.isfile(file))  # noqa: PTH113
+    return any(LOCAL in read_found(file)[0] for file in filter(is_file, target.inputs))
 
 
 def gathered(kustomizations: Iterable[Kustomization], texts: dict[str, str]) -> dict[tuple[str, str], str]:
@@ -109,7 +109,7 @@ def copied(
     That is the root of all files, so that a path that leads up and out of the target leads to nothing else here than there.
     `moved` are files at other places, too. With `local`, objects that only functions get are kept.
     """
-    files = [file for file in target.inputs if os.path.isfile(file)]  # noqa: PTH113
+    files = list(filter(is_file, target.inputs))
     original = Path(target.folder).resolve().anchor.rstrip(os.sep)
     places = ((folder / os.path.relpath(_real(file), original + os.sep), file) for file in files)
     for copy, file in (*places, *moved_to(folder, original, moved)):

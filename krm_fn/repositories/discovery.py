@@ -15,7 +15,7 @@ from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
-from krm_fn.sources.files import CHART, Paths, refuse_links_out, repository
+from krm_fn.sources.files import CHART, Paths, is_within, refuse_links_out, repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -117,6 +117,38 @@ class _Sorted:
                 if OF_CHART.fullmatch(file, len(chart)) and _name(file) not in FILES:
                     found.add(file)
         return found
+
+
+def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequence[str]) -> Discovery:
+    """What was found in folders, with what Flux applies of it in place of the kustomizations and files that this is made of."""
+    tops = [os.path.realpath(folder) for folder in folders]
+    targets = list(_named([each for each in applied if is_within(each.folder, tops)]))
+    whole = [each for each in targets if each.kustomizations]
+    built = {folder for each in whole for folder in each.kustomizations}
+    used = frozenset(file for each in whole for file in each.inputs)
+    left = [each for each in found.targets if each.folder not in built and each.folder not in {one.folder for one in targets}]
+    return found._replace(
+        targets=tuple(sorted((*left, *targets), key=lambda each: (each.folder, each.name))),
+        files=tuple(file for file in found.files if file not in used),
+        used=found.used | used,
+        judged=found.judged | used,
+    )
+
+
+def _named(targets: Sequence[Target]) -> Iterator[Target]:
+    """The targets by names of their own: a folder that is applied several times is named with what applies it."""
+    times = Counter(each.folder for each in targets)
+    labels = Counter((each.folder, _label(each)) for each in targets)
+    for each in targets:
+        label = _label(each, with_file=labels[each.folder, _label(each)] > 1)
+        name = each.folder if times[each.folder] == 1 else f"{each.folder} ({label})"
+        yield each._replace(name=name, delivery=each.delivery and each.delivery._replace(label=label))
+
+
+def _label(target: Target, *, with_file: bool = False) -> str:
+    found = target.delivery
+    parts = (found.name, found.cluster, found.file if with_file else "") if found else ()
+    return ", ".join(filter(None, parts))
 
 
 def target_of(folder: str, roots: Sequence[str]) -> Target | None:

@@ -9,6 +9,7 @@ git fetches nothing: what is missing is missing. Old releases of git are as safe
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 from contextlib import suppress
@@ -38,6 +39,7 @@ SETTINGS = (
     r"|branch\..*\.(remote|merge)|remote\..*\.fetch)$"
 )
 POINTER = "gitdir: "
+REMOTE = re.compile(r"^\s*url\s*=\s*(\S+)\s*$", re.MULTILINE)  # submodules have some, too, in a working tree of their own
 
 
 class Repository(Value):
@@ -110,6 +112,16 @@ def repository_of(folder: str) -> Repository:
         raise UsageError(f"{at} leads to {place}, which does not name this folder as its working tree; {fix}")
     kept = tuple((key, value) for key, value in settings if key != "core.worktree")
     return Repository(program=program, root=root, folder=place, common=common, settings=kept)
+
+
+def remotes(folder: str) -> tuple[str, ...]:
+    """The URLs of the remotes of the git tree that a folder is in. No git is started."""
+    root = repository(folder)
+    at = os.path.join(root, GIT)  # noqa: PTH118
+    place = _pointed(root, _text(at).removeprefix(POINTER)) if os.path.isfile(at) else at  # noqa: PTH113
+    if os.path.islink(at) or not (place == at or _names(place, at, ())):  # noqa: PTH114  it may lead anywhere
+        return ()
+    return tuple(REMOTE.findall(_text(os.path.join(_common(place), "config"))))  # noqa: PTH118
 
 
 def _common(place: str) -> str:

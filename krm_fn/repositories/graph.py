@@ -12,7 +12,7 @@ from krm_fn.repositories.kustomization import DATA, FILES, PLUGINS, composes, jo
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
 from krm_fn.repositories.reading import linked, read, referring
 from krm_fn.repositories.types import Problem
-from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.files import is_file, is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,7 +97,7 @@ class Graph:
         if folder not in self._files:
             files = [joined(folder, name) for name in FILES]
             known = (file for file in files if file in self._known)
-            others = (file for file in files if os.path.isfile(file) and not self._leads_out(file))  # noqa: PTH113
+            others = (file for file in files if is_file(file) and not self._leads_out(file))
             self._files[folder] = next(known, None) or next(others, None)
         return self._files[folder]
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from krm_fn import yamlio
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import counterparts
+from krm_fn.repositories import delivering
 from krm_fn.repositories.origins import Origin, Origins, located
 from krm_fn.sources.places import MATCHERS
 from krm_fn.yamlio import ListText
@@ -27,7 +30,7 @@ class Homes:
 
     def __init__(self, target: Target, found: Sources, places: Places) -> None:
         self._inputs, self._places = frozenset(target.inputs), places
-        self._items = found.items
+        self._items, self._delivery = found.items, target.delivery
         self._origins = Origins(target, self._text)
 
     def of(self, findings: Iterable[Finding], *, follow: bool = False) -> list[Finding]:
@@ -48,7 +51,7 @@ class Homes:
         origin = self._of_lost(of) or self.origin(of)
         if origin is None:
             return {}
-        line, column = located(origin, self._text(origin.file), follow=follow)
+        line, column = located(origin, self._shown(origin.file), follow=follow)
         return {"file": origin.file, "index": max(origin.item, 0), "line": line, "column": column} if line else {}
 
     def origin(self, of: Finding | Related) -> Origin | None:
@@ -56,7 +59,8 @@ class Homes:
         if of.item < 0 or not of.file:
             return None
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
-        return self._origins.of(self._items[of.item], (*of.inside, *path), of.file)
+        found = self._origins.of(self._items[of.item], (*of.inside, *path), of.file)
+        return delivering.written_at(self._delivery, found) if self._delivery else found
 
     def _of_lost(self, of: Finding | Related) -> Origin | None:
         """The patch that took away what an entry of another list needs, where that is what a finding is about."""
@@ -70,5 +74,19 @@ class Homes:
 
     def _text(self, file: str) -> StreamText | None:
         """The text of a file that the target is made of."""
+        if self._delivery and file == self._delivery.generated:
+            return self._generated
         text = self._places.text(file) if file in self._inputs else None
+        return None if isinstance(text, ListText) else text
+
+    @cached_property
+    def _generated(self) -> StreamText | None:
+        return yamlio.read_stream(self._delivery.text) if self._delivery else None
+
+    def _shown(self, file: str) -> StreamText | None:
+        """The text of a file as users see it."""
+        delivery = self._delivery
+        if delivery and file == delivery.generated:
+            return yamlio.read_stream(delivery.original, file=file)
+        text = self._places.text(file) if delivery and file == delivery.file else self._text(file)
         return None if isinstance(text, ListText) else text

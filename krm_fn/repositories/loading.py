@@ -16,10 +16,9 @@ from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.placeholders import with_defaults
 from krm_fn.base.value import Value
-from krm_fn.repositories import building, charts, embedded, sharing, wants, written
+from krm_fn.repositories import building, charts, delivering, embedded, sharing, wants, written
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.material import Material
-from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.places import Places
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from krm_fn.sources.steps import Step
 
 FAST = 1  # level of compression
+BUILT = "built"  # the kind of a unit of which nobody knows what applies it
 NO_PROGRAM = Problem(file="", reason="program")  # of no file: it is told once for all targets
 
 
@@ -75,6 +75,18 @@ class Unit(Value):
     def inputs(self) -> tuple[str, ...]:
         """The files that it is made of."""
         return self.target.inputs if self.target else self.files
+
+    @property
+    def is_suspended(self) -> bool:
+        """True where what applies it is switched off."""
+        return bool(self.target and self.target.delivery and self.target.delivery.is_suspended)
+
+    @property
+    def kind(self) -> str:
+        """What tells it from the other units of its folder, in other commits, too: "" for files."""
+        if self.target is None:
+            return ""
+        return self.target.delivery.label if self.target.delivery else BUILT
 
     @property
     def called(self) -> str:
@@ -114,8 +126,9 @@ class Parsed(Value):
     `problem` says why a target can't be built; its objects are then those of its files, as they are written. A unit without
     objects may have only notes. `folder` is where it is. `steps` are the calls of this program before the objects are
     applied, in order; `names` are those that the objects have in their files, and `affixes` the prefixes and suffixes that
-    kustomizations have given to names. `unlisted` are files whose machines nothing applies. In `found`, the defaults of
-    placeholders count; `written` has them as they are written, None where there is none.
+    kustomizations have given to names. `unlisted` are files whose machines nothing applies; with `is_suspended`, nothing
+    applies any of the objects now. In `found`, the defaults of placeholders count; `written` has them as they are written,
+    None where there is none.
     """
 
     folder: str
@@ -128,11 +141,13 @@ class Parsed(Value):
     names: tuple[str, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
     unlisted: frozenset[str] = frozenset()
+    is_suspended: bool = False
 
     @property
     def deployed(self) -> Sources:
         """The objects without machines that nothing applies."""
-        return unbuilt.deployed(self.found, self.unlisted)
+        files = frozenset(source.file for source in self.found.sources) if self.is_suspended else self.unlisted
+        return unbuilt.deployed(self.found, files)
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -196,6 +211,11 @@ class Piece(NamedTuple):
 
 def texts_of(unit: Unit, options: Options) -> Texts | Problem:
     """The texts of a unit, or why its target can't be built. Raises: InputError."""
+    with delivering.entered(unit.target):
+        return _texts_of(unit, options)
+
+
+def _texts_of(unit: Unit, options: Options) -> Texts | Problem:
     target = unit.target
     if unit.texts:
         return unit.texts
@@ -205,11 +225,13 @@ def texts_of(unit: Unit, options: Options) -> Texts | Problem:
         made = charts.build(target, options.timeout)
         return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
     built = built_of(target, unit.settings.build_flags, options)
-    return (
-        built
-        if isinstance(built, Problem)
-        else Texts(given=(given_of(target, built),), steps=built.steps, affixes=built.affixes)
-    )
+    if isinstance(built, Problem):
+        return built
+    unknown: list[str] = []
+    given = delivering.given(target, built, dict(unit.settings.variables), unknown)
+    if isinstance(given, Problem):
+        return given.but(counts=written.counts(target, given))
+    return Texts(given=(given,), steps=built.steps, affixes=built.affixes, unknown=tuple(dict.fromkeys(unknown)))
 
 
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
@@ -221,13 +243,18 @@ def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | 
 
 def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Parsed:
     """The objects of the texts of a unit. Raises: InputError for what is built and can't be read."""
+    with delivering.entered(unit.target):
+        return _parsed(unit, texts, watch)
+
+
+def _parsed(unit: Unit, texts: Texts | Problem, watch: Watch) -> Parsed:
     lost: list[Lost] = []
     if isinstance(texts, Problem):
         own = written.read(unit.target, lost) if unit.target and texts.counts and not texts.is_chart else None
         problem = texts.but(instead="written" if own else "")
         found = own or Sources(sources=())
         return _with_defaults(Parsed(folder=unit.called, found=found, lost=tuple(lost), problem=problem))
-    notes = [*unit.notes]
+    notes = [*unit.notes, *delivering.notes(unit.target, texts.unknown)]
     if unit.target and unit.target.is_chart:
         found = charts.read_built(unit.target, texts.given[0].data, lost)
     elif unit.target:
@@ -249,6 +276,7 @@ def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Pars
             names=names,
             affixes=texts.affixes,
             unlisted=unit.unlisted,
+            is_suspended=unit.is_suspended,
         )
     )
 

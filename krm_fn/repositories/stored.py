@@ -69,6 +69,8 @@ def _collection(value: Any) -> Any:
         return {SET: [_taken_apart(each) for each in sorted(value)]}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):  # for keys: no such type comes back
         return {type(value).__name__: {name: _taken_apart(each) for name, each in value._asdict().items()}}
+    if type(value) is bytes:
+        return {"bytes": value.hex()}
     raise UnstorableError(f"a {type(value).__name__} is not kept")
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from krm_fn.base.objects import name_of, namespace_of
+from krm_fn.base.paths import as_map
 from krm_fn.rules.facts.inputs import Unbuilt as Problem
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.inputs import SkippedFile
 
-__all__ = ["Discovery", "Kustomization", "Problem", "Reference", "Target"]
+__all__ = ["Delivery", "Discovery", "Kustomization", "Problem", "Reference", "Target"]
 
 
 class Reference(NamedTuple):
@@ -53,6 +55,41 @@ class Kustomization(NamedTuple):
         return frozenset(each.path for each in (*self.files, *self.charts))
 
 
+class Delivery(NamedTuple):
+    """A Kustomization of Flux that applies a folder of the repository: its object, as it is in the cluster.
+
+    `file`, `line` and `column` are where it is written, `item` is the number of its document there. `generated` is the file of
+    the kustomization that Flux writes, `text` its new text, and `original` the one that the repository has, b"" for none.
+    `substitutes` are the ConfigMaps and Secrets of its variables, `missing` the names of those whose values git does not have.
+    `strict`: a variable without a value is an error. `cluster` is the one that it applies to, "" where only one is known.
+    `label` tells it from all others of the same folder, in other commits, too.
+    """
+
+    obj: Object
+    file: str
+    item: int
+    line: int
+    column: int
+    generated: str
+    text: bytes
+    original: bytes
+    substitutes: tuple[Object, ...] = ()
+    missing: tuple[str, ...] = ()
+    strict: bool = True
+    cluster: str = ""
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its namespace and its name."""
+        return "/".join(filter(None, (namespace_of(self.obj), name_of(self.obj))))
+
+    @property
+    def is_suspended(self) -> bool:
+        """True where Flux applies nothing of it."""
+        return as_map(self.obj.get("spec")).get("suspend") is True
+
+
 class Target(NamedTuple):
     """A kustomization that no other one in the run uses, or a Helm chart: what is built and judged as one bundle.
 
@@ -61,7 +98,8 @@ class Target(NamedTuple):
     `name` and `folder` are the folder; `file` is the kustomization in it. `kustomizations` are the folders of all that it is
     made of, itself first, in the order in which they are included. `inputs` are the files that it is made of, sorted, also
     those that are not there. `problem` says why it can't be built, as far as that is known without a build. `is_chart`: it is a
-    Helm chart, with its Chart.yaml as `file`. `composes`: it may make objects of a kind that no file of it shows.
+    Helm chart, with its Chart.yaml as `file`. `composes`: it may make objects of a kind that no file of it shows. `delivery` is
+    what applies it, None where nobody knows that.
     """
 
     name: str
@@ -72,6 +110,7 @@ class Target(NamedTuple):
     problem: Problem | None = None
     is_chart: bool = False
     composes: bool = False
+    delivery: Delivery | None = None
 
 
 class Discovery(NamedTuple):

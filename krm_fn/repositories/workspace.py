@@ -14,15 +14,15 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.repositories import building, charts, clusters, packages, written
+from krm_fn.repositories import building, charts, clusters, deliveries, packages, written
 from krm_fn.repositories.clusters import Configs, TargetSettings
-from krm_fn.repositories.discovery import discover
+from krm_fn.repositories.discovery import discover, with_deliveries
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.packages import Package
 from krm_fn.repositories.types import Discovery, Problem
-from krm_fn.sources.files import is_in_repository, is_within, repository
+from krm_fn.sources.files import Paths, is_in_repository, is_within, repository
 from krm_fn.sources.reading import STDIN
 from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.steps import PIPELINE, Step
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.building import Builder
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.types import Target
 
@@ -55,8 +56,10 @@ class Asked(Value):
     `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that
     the config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths
     that are not read. `target` and `cluster` are the names of the only target and the only cluster that are wanted, "" for
-    all. `apart`: the files of each folder are a unit of their own; else all files with the same settings are one. `whole`:
-    all kustomizations are wanted, also those that hold nothing that counts.
+    all. `variables` are values that deliveries take from outside git. `apart`: the files of each folder are a unit of their
+    own; else all files with the same settings are one. `whole`: all kustomizations are wanted, also those that hold nothing
+    that counts. `applied`: what Flux applies is a target, in place of what it is made of. `using` gives what builds
+    Kustomizations of Flux that apply others.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
@@ -75,8 +78,11 @@ class Asked(Value):
     helm: bool = False
     target: str = ""
     cluster: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
     apart: bool = False
     whole: bool = False
+    applied: bool = True
+    using: Callable[[], Builder | None] = staticmethod(building.builder)
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -142,7 +148,16 @@ class Workspace:
         if not folders:
             return Discovery()
         found = discover(folders, excludes=self._excludes, follow=self.asked.follow, reach=self.asked.reach)
+        if self.asked.applied:
+            found = with_deliveries(found, self._applied(folders), folders)
         return found._replace(skipped=tuple(each for each in found.skipped if not self._excludes(each.file)))
+
+    def _applied(self, folders: Iterable[str]) -> Iterator[Target]:
+        """What Flux applies of the repositories that folders are in."""
+        for root in dict.fromkeys(self.asked.root or repository(folder) for folder in folders):
+            here = os.path.relpath(root)
+            files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
+            yield from deliveries.Flux(root, files, self.asked.using(), self.asked.timeout).deliveries()
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
@@ -152,7 +167,8 @@ class Workspace:
         found = self.configs.settings_for(place or os.curdir)
         key = found.file, found.cluster
         if key not in self._settings:
-            self._settings[key] = found.but(config=self.asked.checking(found.config))
+            stated = (*found.variables, *self.asked.variables)
+            self._settings[key] = found.but(config=self.asked.checking(found.config), variables=stated)
         return self._settings[key]
 
     @property
@@ -177,7 +193,16 @@ class Workspace:
         Also those of which the texts say that they can't be built: trying costs nothing, and what they lack may count.
         """
         counting = self.found.targets if self.asked.whole else filter(written.may_count, self.found.targets)
-        return [self._unit(each, self.settings(each.folder)) for each in counting]
+        return [self._unit(each, self._settings_of(each)) for each in counting]
+
+    def _settings_of(self, target: Target) -> TargetSettings:
+        """The settings of a target: what applies it decides for which cluster it is, where the config says so."""
+        own = self.settings(target.folder)
+        if own.cluster or target.delivery is None:
+            return own
+        named = self.settings(folder_of(target.delivery.file)).cluster
+        known = {each.delivery.cluster for each in self.found.targets if each.delivery}
+        return own.but(cluster=named or (target.delivery.cluster if len(known) > 1 else ""))
 
     @property
     def idle(self) -> int:

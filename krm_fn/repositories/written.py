@@ -21,7 +21,7 @@ from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, from_here, joined
 from krm_fn.repositories.reading import linked
 from krm_fn.sources import reading
-from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, read_found
+from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, is_file, is_unsaved, read_found
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_hide
@@ -77,12 +77,13 @@ def counts(target: Target, problem: Problem | None = None) -> bool:
     unread = [os.path.dirname(problem.file) or os.curdir] if problem and problem.reason == "unreadable" else []  # noqa: PTH120
     below = (file for file in all_below(unread) if not os.path.islink(file))  # noqa: PTH114
     others = (file for file in (*sorted(beside), *below) if file.endswith((*SUFFIXES, *KUSTOMIZATIONS)))
-    return any(map(_mentions, dict.fromkeys((*target.inputs, *others))))
+    return any(map(may_hold, dict.fromkeys((*target.inputs, *others))))
 
 
 def may_count(target: Target) -> bool:
     """True also of a target that refers to what is not there, or not here, or that composes objects: that may be anything."""
-    return bool(target.problem) or target.composes or not all(map(os.path.exists, target.inputs)) or counts(target)
+    lacks = any(not (os.path.exists(file) or is_unsaved(file)) for file in target.inputs)  # noqa: PTH110
+    return bool(target.problem) or target.composes or lacks or counts(target)
 
 
 def unjudged(folders: Iterable[str], found: Discovery, built: Iterable[str]) -> Iterator[str]:
@@ -95,7 +96,7 @@ def unjudged(folders: Iterable[str], found: Discovery, built: Iterable[str]) -> 
     charts = tuple(os.path.join(os.path.realpath(folder), "") for folder in built)  # noqa: PTH118
     for file in _below(dict.fromkeys(map(os.path.realpath, folders))):
         is_printed = file.startswith(charts) and PRINTED.search(file)
-        if file not in judged and not is_printed and _mentions(file):
+        if file not in judged and not is_printed and may_hold(file):
             yield from_here(file)
 
 
@@ -108,12 +109,16 @@ def _below(folders: Iterable[str]) -> Iterator[str]:
             yield from (file for file in files if not os.path.islink(file))  # noqa: PTH114
 
 
-def _mentions(file: str) -> bool:
-    """True where the text of a file has an object that counts, or hides one; False also for one that can't be read."""
+def may_hold(file: str) -> bool:
+    """True where the text of a file `mentions` something; False also for one that can't be read."""
     try:
-        text = read_found(file)[0]
+        return mentions(read_found(file)[0])
     except OSError:
         return False
+
+
+def mentions(text: bytes) -> bool:
+    """True where a text has an object that counts, or hides one."""
     group = GROUP.encode()
     return bool(COUNTING.search(text) or (group in text and POLICY.search(text)) or may_hide(text, group))
 
@@ -178,7 +183,7 @@ def _resources(target: Target, known: dict[str, Kustomization]) -> Iterator[Plac
         for path in (each.path for each in own.includes if each.role in RESOURCES):
             if os.path.isdir(path):  # noqa: PTH112
                 below.append((path if path in known else linked(path), namespace))
-            elif path in inputs and os.path.isfile(path):  # noqa: PTH113  what leads out of the repository is no input
+            elif path in inputs and is_file(path):  # what leads out of the repository is no input
                 yield path, namespace
         waiting += reversed(below)
 

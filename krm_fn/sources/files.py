@@ -62,6 +62,18 @@ def with_unsaved(texts: Mapping[str, bytes]) -> Iterator[None]:
         _unsaved.reset(before)
 
 
+@contextmanager
+def with_more_unsaved(texts: Mapping[str, bytes]) -> Iterator[None]:
+    """Read these texts, too, in place of the files with these resolved names. No file has to exist."""
+    with with_unsaved({**(_unsaved.get() or {}), **texts}):
+        yield
+
+
+def is_file(file: str) -> bool:
+    """True for a file, also for one that has only a text that is not saved."""
+    return os.path.isfile(file) or is_unsaved(file)  # noqa: PTH113
+
+
 def is_unsaved(file: str) -> bool:
     """True if another text is read in place of a file."""
     texts = _unsaved.get()

@@ -79,7 +79,8 @@ class Texts(Value):
 
     `asked` are the words of the user that led here. `is_single`: one file, or stdin, is all that the user names; a ResourceList
     there configures the run. `folders` are skipped folders. `steps` are this program's own in the kustomizations of
-    which the texts were built, `affixes` the pairs of a prefix and a suffix that names have got. For the rest, see `Sources`.
+    which the texts were built, `affixes` the pairs of a prefix and a suffix that names have got. `unknown` are variables
+    without a known value. For the rest, see `Sources`.
     """
 
     given: tuple[Given, ...]
@@ -92,6 +93,7 @@ class Texts(Value):
     named: frozenset[str] = frozenset()
     steps: tuple[Step, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 def read(

@@ -568,6 +568,7 @@ COMMANDS: dict[str, Command] = {
     "capacity": Command(("capacity", ".")),
     "explain": Command(("explain", ".")),
     "report": Command(("report", "-j", "1", ".", "-o", "{out}/page.html")),
+    "deliveries": Command(("deliveries", ".")),
     "migrate": Command(("migrate", "--diff", ".")),
     "test": Command(("test", ".")),
     "lsp": Command(("lsp",)),

@@ -7,9 +7,11 @@ upstream: fluxcd/pkg sourceignore, artifact/storage/archive.go
 from __future__ import annotations
 
 import os
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.deliveries.patterns import BadPatternError, matches
+from krm_fn.flux.patterns import BadPatternError, matches
 from krm_fn.sources.files import read_found
 
 if TYPE_CHECKING:
@@ -40,11 +42,26 @@ class Rule(NamedTuple):
 
 def packed(root: str, ignore: str | None = None) -> list[str]:
     """The paths of the files that are packed, from the root. `ignore` is `spec.ignore` of the source."""
-    files = sorted(_files(root))
-    rules = [rule for file in _in_order(files) for rule in _rules(_text(f"{root}/{file}"), tuple(file.split("/")[:-1]))]
-    rules += _rules(ignore or "")
-    rules = [*_rules("\n".join(OF_GIT)), *(rules or _rules("\n".join(DEFAULTS)))]
-    return [file for file in files if not _is_left_out(file.split("/"), rules)]
+    packing = Packing(root, ignore)
+    return [file for file in packing.files if packing.has(Path(root, file))]
+
+
+class Packing:
+    """What of a repository is packed. `files` are the paths of all its files, from the root."""
+
+    def __init__(self, root: str, ignore: str | None = None) -> None:
+        self._root, self.files = root, sorted(_files(root))
+        self._known = frozenset(self.files)
+        rules = [
+            rule for file in _in_order(self.files) for rule in _rules(_text(f"{root}/{file}"), tuple(file.split("/")[:-1]))
+        ]
+        rules += _rules(ignore or "")
+        self._rules = [*_rules("\n".join(OF_GIT)), *(rules or _rules("\n".join(DEFAULTS)))]
+
+    def has(self, file: Path) -> bool:
+        """True for a file that is packed."""
+        path = os.path.relpath(file.absolute(), self._root).replace(os.sep, "/")
+        return path in self._known and not _is_left_out(path.split("/"), self._rules)
 
 
 def _in_order(files: Sequence[str]) -> list[str]:
@@ -116,6 +133,7 @@ def _covers_path(rule: Rule, path: Steps) -> bool:
     return found and not (rule.folders_only and not left)
 
 
+@lru_cache(1 << 14)  # few names and patterns come again and again
 def _is_match(pattern: str, name: str) -> bool:
     try:
         return matches(pattern.encode(), name.encode(errors="surrogateescape"))

@@ -40,8 +40,16 @@ class _Scanner:
 
     def __init__(self, text: bytes) -> None:
         self.text, self.at, self.start, self.width = text, 0, 0, 0
-        self.escapes_backslash = False
+        self.escapes_backslash, self._has_end = False, END.encode() in text
         self._kept: list[bytes] = []  # what is read of a token up to the last character that only escapes
+
+    def plain(self) -> bytes:
+        """What comes before the next `$`, which is read at once; nothing in a text with the character that is the end."""
+        if self._has_end:
+            return b""
+        start, found = self.at, self.text.find(b"$", self.at)
+        self.at = len(self.text) if found < 0 else found
+        return self.text[start : self.at]
 
     def begin(self) -> None:
         """Start a token here."""
@@ -127,6 +135,8 @@ class _Parser:
         scan = self._scan
         found: list[bytes | Expression] = []
         while True:
+            if plain := scan.plain():
+                found.append(plain)
             scan.begin()
             scan.escapes_backslash = False
             char = scan.read()

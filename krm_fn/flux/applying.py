@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.objects import annotations_of, kind_of, labels_of, metadata, text
 from krm_fn.base.paths import as_list, as_map
-from krm_fn.deliveries.shapes import ANY, LABELS, NUMBER, TEXT, TEXTS, TRUTH, WrongTypeError, shaped
+from krm_fn.flux.shapes import ANY, LABELS, NUMBER, TEXT, TEXTS, TRUTH, WrongTypeError, shaped
 
 if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
-    from krm_fn.deliveries.shapes import Shape
+    from krm_fn.flux.shapes import Shape
 
 GROUP = "kustomize.toolkit.fluxcd.io"
 # The ways of applying an object, by its labels and annotations. The first one that holds counts; values may be in any case.

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, metadata, text
 from krm_fn.base.paths import as_list
-from krm_fn.deliveries.shapes import KUSTOMIZATION, WrongTypeError, shaped
-from krm_fn.deliveries.substitution import FluxError
-from krm_fn.repositories.kustomization import FILES
+from krm_fn.flux.shapes import KUSTOMIZATION, WrongTypeError, shaped
+from krm_fn.flux.substitution import FluxError
+from krm_fn.sources.files import KUSTOMIZATIONS as FILES
 from krm_fn.sources.files import is_within, read_found
 from krm_fn.yamlio.documents import read_repeating
 from krm_fn.yamlio.events import YAMLError
 from krm_fn.yamlio.reader import read_piece
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -35,13 +35,13 @@ YAML = (".yaml", ".yml")
 UNSET = (None, "")  # false is no such value: kustomize reads `n` as a text
 
 
-def generated(folder: str, spec: Object, root: str) -> tuple[str, Object]:
+def generated(folder: str, spec: Object, root: str, is_there: Callable[[Path], bool] = Path.is_file) -> tuple[str, Object]:
     """The file in a folder that Flux writes, and the kustomization that it writes there. Nothing outside the root is there.
 
-    Raises: FluxError.
+    `is_there` is true of the files that Flux has. Raises: FluxError.
     """
-    file = next((found for name in FILES if Path(found := f"{folder}/{name}").is_file()), "")
-    made = _read(file) if file else _scanned(folder)
+    file = next((found for name in FILES if is_there(Path(found := f"{folder}/{name}"))), "")
+    made = _read(file) if file else _scanned(folder, is_there)
     made |= {key: spec[of] for of, key in REPLACED.items() if spec.get(of)}
     for patch in as_list(spec.get("patches")):
         made.setdefault("patches", []).append(patch)
@@ -69,22 +69,21 @@ def _read(file: str) -> Object:
     return made if made.get("resources") else {**made, "buildMetadata": [ORIGINS]}
 
 
-def _scanned(folder: str) -> Object:
+def _scanned(folder: str, is_there: Callable[[Path], bool]) -> Object:
     """A kustomization with all manifests below a folder, and the folders with kustomizations of their own."""
-    found = [f"./{path}" for path in _manifests(folder, "")]
+    found = [f"./{path}" for path in _manifests(Path(folder), "", is_there)]
     return {**HEAD, "resources": found} if found else {**HEAD, "namespace": PLACEHOLDER}
 
 
-def _manifests(folder: str, below: str) -> Iterator[str]:
-    here = Path(folder, below)
-    for name in sorted(each.name for each in here.iterdir()):
-        path, file = below + name, here / name
+def _manifests(folder: Path, below: str, is_there: Callable[[Path], bool]) -> Iterator[str]:
+    for file in sorted((folder / below).iterdir()):
+        path = below + file.name
         if file.is_dir():
-            if any((file / known).is_file() for known in FILES):
+            if any(is_there(file / known) for known in FILES):
                 yield path
-            else:
-                yield from _manifests(folder, f"{path}/")
-        elif name.endswith(YAML):
+            elif not file.is_symlink():
+                yield from _manifests(folder, f"{path}/", is_there)
+        elif file.name.endswith(YAML) and is_there(file):
             _check(file, path)
             yield path
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import annotations_of, labels_of
-from krm_fn.deliveries.operators import UnsetVariableError, substituted
-from krm_fn.deliveries.templates import BadSubstitutionError
+from krm_fn.flux.operators import UnsetVariableError, substituted
+from krm_fn.flux.templates import BadSubstitutionError
 from krm_fn.yamlio.go_text import go_text
 from krm_fn.yamlio.reader import read_piece
 
@@ -41,19 +41,27 @@ class FluxError(InputError):
         self.kind, self.variable = kind, variable
 
 
-def substitute(obj: Object, variables: Mapping[str, str], *, strict: bool, always: bool = False) -> Object:
+def substitute(
+    obj: Object,
+    variables: Mapping[str, str],
+    *,
+    strict: bool,
+    always: bool = False,
+    unknown: list[str] | None = None,
+) -> Object:
     """An object with the values of variables, as Flux's `postBuild` puts them in. Without variables nothing happens, unless
-    `always`. An unset variable without a default is an error where `strict`, and else empty.
+    `always`. An unset variable without a default is an error where `strict`, and else empty. With `unknown`, it stays as it is
+    written, and its name goes into that.
 
     Raises: FluxError.
     """
     try:
-        return _substituted(obj, variables, strict=strict, always=always)
+        return _substituted(obj, variables, strict=strict, always=always, unknown=unknown)
     except RecursionError:
         raise FluxError("yaml", "maps and lists are nested too deep in the object") from None
 
 
-def _substituted(obj: Object, variables: Mapping[str, str], *, strict: bool, always: bool) -> Object:
+def _substituted(obj: Object, variables: Mapping[str, str], *, strict: bool, always: bool, unknown: list[str] | None) -> Object:
     if REFUSED.search(json.dumps(obj, ensure_ascii=False)):
         raise FluxError("yaml", "a control character is in the object, which Flux can't read; remove it")
     if not (variables or always) or OFF in (labels_of(obj).get(SWITCH), annotations_of(obj).get(SWITCH)):
@@ -62,7 +70,7 @@ def _substituted(obj: Object, variables: Mapping[str, str], *, strict: bool, alw
         raise FluxError("name", f"Flux refuses the name {wrong!r} of a variable; expected letters, digits and _ alone")
     values = {name.encode(): value.replace("\n", "").encode() for name, value in variables.items()}
     try:
-        made = substituted(go_text(obj).encode(), values, strict=strict)
+        made = substituted(go_text(obj).encode(), values, strict=strict, unknown=unknown)
     except UnsetVariableError as error:
         name = error.variable
         message = f"the variable {name} has no value; set it in postBuild, or give it a default: ${{{name}:=value}}"

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from krm_fn.base.work import Budget, SpentError
-from krm_fn.deliveries.patterns import BadPatternError, matches
-from krm_fn.deliveries.templates import BadSubstitutionError, Expression, parsed
+from krm_fn.flux.patterns import BadPatternError, matches
+from krm_fn.flux.templates import BadSubstitutionError, Expression, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,25 +32,31 @@ class UnsetVariableError(Exception):
         self.variable = variable
 
 
-def substituted(text: bytes, variables: Mapping[bytes, bytes], *, strict: bool) -> bytes:
+def substituted(text: bytes, variables: Mapping[bytes, bytes], *, strict: bool, unknown: list[str] | None = None) -> bytes:
     """A text with the values of its variables; unset ones are empty, unless `strict`.
 
+    With `unknown`, unset ones without a default stay as they are written, and their names go into it.
     Raises: BadSubstitutionError, UnsetVariableError.
     """
-    run = _Run(variables, strict=strict)
+    run = _Run(variables, strict=strict, unknown=unknown)
     return b"".join(map(run.value, parsed(text)))
 
 
 class _Run:
-    def __init__(self, variables: Mapping[bytes, bytes], *, strict: bool) -> None:
-        self._variables, self._strict, self._spend = variables, strict, Budget(UNITS).spend
+    def __init__(self, variables: Mapping[bytes, bytes], *, strict: bool, unknown: list[str] | None) -> None:
+        self._variables, self._strict, self._unknown = variables, strict, unknown
+        self._spend = Budget(UNITS).spend
 
     def value(self, part: bytes | Expression) -> bytes:
         """The text of a part of a text."""
         if not isinstance(part, Expression):
             return part
         arguments = [self.value(each) for each in part.arguments]
-        if self._strict and part.variable not in self._variables and part.operator not in DEFAULTING:
+        is_unset = part.variable not in self._variables and part.operator not in DEFAULTING
+        if is_unset and self._unknown is not None:
+            self._unknown.append(part.variable.decode())
+            return b"${%b}" % part.variable
+        if is_unset and self._strict:
             raise UnsetVariableError(part.variable.decode())
         value = self._variables.get(part.variable, b"")
         if part.operator == "#" and not arguments:

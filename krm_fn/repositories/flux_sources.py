@@ -1,0 +1,85 @@
+"""Which sources of Flux mean this repository: a Kustomization names one, and a folder in it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from krm_fn.base.objects import kind_of, name_of, namespace_of, text
+from krm_fn.base.paths import as_map, get
+from krm_fn.repositories import git
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.base.objects import Object
+
+GIT_REPOSITORY = "GitRepository"
+SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
+URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*", re.IGNORECASE)
+
+
+class Sources:
+    """The sources that are in git, `found`; `every` are all Kustomizations, which name these and others."""
+
+    def __init__(self, root: str, found: Sequence[Object], every: Sequence[Object]) -> None:
+        self._root, self._found, self._every = root, found, every
+
+    def is_own(self, obj: Object, path: str) -> bool:
+        """True where the source of a Kustomization is this repository.
+
+        A source that is not in git is the one with which Flux was set up, and no other one has a folder of this name.
+        """
+        found = self.of(obj)
+        if not found:
+            return True
+        if kind_of(found) != GIT_REPOSITORY:
+            return os.path.normpath(path or ".") != "." and name_of(found) == SYSTEM
+        if not self._addresses:
+            return _named_source(obj) == self._main_source
+        address = _address(text(get(found, ("spec", "url"))))
+        return address in self._addresses or address.rpartition("/")[2] in self._forks
+
+    @cached_property
+    def _main_source(self) -> tuple[str, str]:
+        """Kind and name of the source of most Kustomizations."""
+        return Counter(_named_source(each) for each in self._every).most_common(1)[0][0]
+
+    def of(self, obj: Object) -> Object:
+        """The source that a Kustomization names, as far as it is in git."""
+        named = as_map(get(obj, ("spec", "sourceRef")))
+        namespace = text(named.get("namespace")) or namespace_of(obj)
+        for each in self._found:
+            is_there = not (namespace and namespace_of(each)) or namespace_of(each) == namespace
+            if kind_of(each) == named.get("kind") and name_of(each) == named.get("name") and is_there:
+                return each
+        return {}
+
+    @cached_property
+    def _remotes(self) -> frozenset[str]:
+        return frozenset(filter(None, map(_address, git.remotes(self._root))))
+
+    @cached_property
+    def _forks(self) -> frozenset[str]:
+        """The names of this repository: a fork of it has the same."""
+        return frozenset(each.rpartition("/")[2] for each in self._remotes)
+
+    @cached_property
+    def _addresses(self) -> frozenset[str]:
+        """The addresses of this repository: of its remotes, and of the source with which `flux bootstrap` set up a cluster."""
+        own = [each for each in self._found if kind_of(each) == GIT_REPOSITORY and name_of(each) == SYSTEM]
+        return self._remotes | frozenset(filter(None, (_address(text(get(each, ("spec", "url")))) for each in own)))
+
+
+def _named_source(obj: Object) -> tuple[str, str]:
+    named = as_map(get(obj, ("spec", "sourceRef")))
+    return text(named.get("kind")), text(named.get("name"))
+
+
+def _address(url: str) -> str:
+    """The host and the path of a URL, in whatever way git reaches it; "" for none."""
+    found = URL.fullmatch(url)
+    return f"{found[1]}/{found[2]}".lower() if found else ""

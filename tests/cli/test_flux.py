@@ -1,0 +1,402 @@
+"""What Flux applies of a repository is what commands judge: with what its Kustomizations set."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from checking import run
+from committing import commit, git
+from trees import tree
+
+pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+
+VM = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata:
+  name: %s
+spec:
+  runStrategy: Always
+  template:
+    spec:
+      domain:
+        devices: {}
+        memory:
+          guest: %s
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %s, namespace: flux-system}
+spec:
+  interval: 1h
+  prune: true
+  path: ./%s
+  sourceRef: {kind: GitRepository, name: flux-system}
+%s"""
+LISTS_VM = "resources: [vm.yaml]\n"
+
+
+def flux(path: str, spec: str = "", name: str = "web") -> str:
+    return FLUX % (name, path, "".join(f"  {line}\n" for line in spec.splitlines()))
+
+
+def app(spec: str = "", vm: str = VM % ("web", "1Gi"), listing: str = LISTS_VM) -> dict[str, str]:
+    """A folder with a VM, and the Kustomization that applies it."""
+    return {"app/vm.yaml": vm, "app/kustomization.yaml": listing, "clusters/a/web.yaml": flux("app", spec)}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kustomize: Path) -> Path:
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    git(tmp_path, "init", "-q", "-b", "main")
+    return tmp_path
+
+
+def vms(folder: Path) -> list[tuple[str, str, str]]:
+    """Namespace, name and memory of each VM that is applied."""
+    _, out, _ = run("capacity", ".", "-o", "json", cwd=folder)
+    found = json.loads(out)["vms"] if out else []
+    return [(each["namespace"], each["name"], each["memory"]) for each in found]
+
+
+def check(folder: Path, *words: str) -> str:
+    _, out, err = run("check", ".", "--no-cache", *words, cwd=folder)
+    return out + err if "--verbose" in words else out
+
+
+def changes(folder: Path, files: dict[str, str]) -> list[tuple[str, str, str]]:
+    """What `diff` says of the VMs when these files are written."""
+    tree(folder, files)
+    _, out, _ = run("diff", "--base", "HEAD", "-o", "json", cwd=folder)
+    return [(each["namespace"], each["name"], each["change"]) for each in json.loads(out)["vms"]]
+
+
+PATCH = """\
+patches:
+- target: {kind: VirtualMachine}
+  patch: |
+    - {op: replace, path: /spec/template/spec/domain/memory/guest, value: 3Gi}
+"""
+STEPS = {
+    "a namespace": ("targetNamespace: vms", ("vms", "web", "1Gi")),
+    "a prefix and a suffix": ("namePrefix: a-\nnameSuffix: -b", ("default", "a-web-b", "1Gi")),
+    "a patch": (PATCH, ("default", "web", "3Gi")),
+    "a component": ("components: [../more]", ("default", "web", "4Gi")),
+}
+COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" + PATCH.replace("3Gi", "4Gi")
+
+
+@pytest.mark.parametrize(("spec", "vm"), STEPS.values(), ids=[*STEPS])
+def test_a_kustomization_of_flux_changes_what_is_judged(here: Path, spec: str, vm: tuple[str, str, str]) -> None:
+    assert vms(tree(here, {**app(spec), "more/kustomization.yaml": COMPONENT})) == [vm]
+
+
+def test_a_folder_without_a_kustomization_is_applied_whole(here: Path) -> None:
+    files = {
+        "app/vm.yaml": VM % ("web", "1Gi"),
+        "app/below/vm.yaml": VM % ("db", "2Gi"),
+        "ks.yaml": flux("app", "targetNamespace: vms"),
+    }
+    assert vms(tree(here, files)) == [("vms", "db", "2Gi"), ("vms", "web", "1Gi")]
+
+
+def test_files_that_the_source_ignores_are_not_applied(here: Path) -> None:
+    files = {"app/vm.yaml": VM % ("web", "1Gi"), "app/old/vm.yaml": VM % ("old", "2Gi"), ".sourceignore": "old/\n"}
+    found = vms(tree(here, {**files, "ks.yaml": flux("app", "targetNamespace: vms")}))
+    assert ("vms", "web", "1Gi") in found
+    assert ("vms", "old", "2Gi") not in found
+
+
+def test_files_from_elsewhere_in_the_repository_are_read(here: Path) -> None:
+    files = app("targetNamespace: vms", listing="resources: [../base/vm.yaml]\n")
+    assert vms(tree(here, {**files, "base/vm.yaml": VM % ("web", "2Gi")})) == [("vms", "web", "2Gi")]
+
+
+def test_files_outside_of_the_repository_are_not_read(here: Path) -> None:
+    outside = here.parent / "outside.yaml"
+    outside.write_text(VM % ("secret", "2Gi"))
+    found = check(tree(here, app("targetNamespace: vms", listing="resources: [vm.yaml, ../../outside.yaml]\n")))
+    assert "which is outside the repository" in found
+    assert "secret" not in found
+
+
+VARIABLES = """\
+postBuild:
+  substitute: {NAME: web}
+  substituteFrom: [{kind: ConfigMap, name: sizes}, {kind: Secret, name: more}]
+"""
+SIZES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sizes, namespace: flux-system}\ndata: {MEMORY: 2Gi}\n"
+MORE = "apiVersion: v1\nkind: Secret\nmetadata: {name: more, namespace: flux-system}\nstringData: {CORES: '4'}\n"
+SUBSTITUTED = VM % ("${NAME}", '"${MEMORY}"')
+
+
+def test_variables_get_the_values_that_git_has(here: Path) -> None:
+    files = {**app(VARIABLES, SUBSTITUTED), "clusters/a/sizes.yaml": SIZES, "clusters/a/more.yaml": MORE}
+    assert vms(tree(here, files)) == [("default", "web", "2Gi")]
+
+
+def test_the_values_of_the_nearest_folder_count(here: Path) -> None:
+    files = {**app(VARIABLES, SUBSTITUTED), "clusters/a/sizes.yaml": SIZES, "clusters/a/more.yaml": MORE}
+    files |= {"clusters/b/sizes.yaml": SIZES.replace("2Gi", "5Gi"), "clusters/b/web.yaml": flux("app", VARIABLES)}
+    assert sorted(vms(tree(here, files))) == [("default", "web", "2Gi"), ("default", "web", "5Gi")]
+
+
+ENCRYPTED = (
+    "apiVersion: v1\nkind: Secret\nmetadata: {name: more, namespace: flux-system}\ndata: {MEMORY: 'ENC[x]'}\nsops: {mac: x}\n"
+)
+
+
+def test_variables_without_a_known_value_are_named_and_stay(here: Path) -> None:
+    files = {**app(VARIABLES.replace("{kind: ConfigMap, name: sizes}, ", ""), SUBSTITUTED), "more.yaml": ENCRYPTED}
+    found = check(tree(here, files), "--verbose")
+    assert "git has no value for MEMORY, which Flux takes from Secret more" in found
+    assert "domain.memory.guest: ${MEMORY} is a placeholder" in found
+    assert "kustomization-not-built" not in found
+
+
+def test_values_from_outside_git_can_be_stated(here: Path) -> None:
+    files = app(VARIABLES, SUBSTITUTED)
+    config = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec: {variables: {MEMORY: 6Gi}}\n"
+    assert vms(tree(here, {**files, ".kubevirt-render.yaml": config})) == [("default", "web", "6Gi")]
+
+
+def test_a_variable_without_a_value_is_an_error_and_the_files_are_judged(here: Path) -> None:
+    spec = "targetNamespace: vms\npostBuild:\n  substitute: {NAME: web}\n"
+    found = check(tree(here, app(spec, VM % ("${NAME}", "${MEMORY}") + "  wrong: 1\n")))
+    assert (
+        "error: clusters/a/web.yaml:1:1: Flux can't build this: VirtualMachine ${NAME}: the variable MEMORY has no value"
+        in found
+    )
+    assert "app/vm.yaml:13:3: VirtualMachine vms/${NAME}: spec.wrong" in found
+
+
+def test_an_older_flux_takes_it_as_empty(here: Path) -> None:
+    part = "metadata:\n  labels:\n    app.kubernetes.io/part-of: flux\n    app.kubernetes.io/version: v2.3.0\n"
+    files = app("postBuild:\n  substitute: {NAME: web}\n", VM % ("${NAME}", "1Gi${MORE}"))
+    system = f"apiVersion: v1\nkind: Namespace\n{part}  name: flux-system\n# kustomize.toolkit.fluxcd.io\n"
+    assert vms(tree(here, {**files, "clusters/a/flux-system/gotk-components.yaml": system})) == [("default", "web", "1Gi")]
+
+
+WRONG = {
+    "a base": (app(), "app/vm.yaml:12:18"),
+    "a patch of the Kustomization": (app(PATCH.replace("3Gi", "3Gj"), VM % ("web", "1Gi")), "clusters/a/web.yaml:12:77"),
+    "a patch of the folder": (
+        app("targetNamespace: x", listing=LISTS_VM + PATCH.replace("3Gi", "3Gj")),
+        "app/kustomization.yaml:5:75",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "place"), WRONG.values(), ids=[*WRONG])
+def test_findings_keep_the_place_of_the_value(here: Path, files: dict[str, str], place: str) -> None:
+    files = {**files, "app/vm.yaml": files["app/vm.yaml"].replace("1Gi", "1Gj")}
+    assert f"error: {place}: VirtualMachine " in check(tree(here, files))
+
+
+CHILD = """\
+patches:
+- target: {kind: Kustomization, group: kustomize.toolkit.fluxcd.io}
+  patch: |
+    apiVersion: kustomize.toolkit.fluxcd.io/v1
+    kind: Kustomization
+    metadata: {name: any}
+    spec: {targetNamespace: "${WHERE}", postBuild: {substitute: {MEMORY: 7Gi}}}
+postBuild: {substitute: {WHERE: apps}}
+"""
+
+
+def test_a_kustomization_that_another_one_applies_is_changed_by_it(here: Path) -> None:
+    files = {**app(vm=VM % ("web", '"$${MEMORY}"'.replace("$$", "$"))), "root.yaml": flux("clusters/a", CHILD, "root")}
+    assert vms(tree(here, files)) == [("apps", "web", "7Gi")]
+
+
+def test_one_folder_that_is_applied_twice_is_two_units(here: Path) -> None:
+    files = {"app/vm.yaml": VM % ("web", '"${MEMORY}"'), "app/kustomization.yaml": LISTS_VM}
+    for name, memory in (("a", "1Gi"), ("b", "2Gi")):
+        spec = f"targetNamespace: {name}\npostBuild: {{substitute: {{MEMORY: {memory}}}}}"
+        files[f"clusters/{name}/web.yaml"] = flux("app", spec)
+    assert vms(tree(here, files)) == [("a", "web", "1Gi"), ("b", "web", "2Gi")]
+    commit(here, {})
+    changed = flux("app", "targetNamespace: b\npostBuild: {substitute: {MEMORY: 3Gi}}")
+    assert changes(here, {"clusters/b/web.yaml": changed}) == [("b", "web", "changed")]
+
+
+SAME = {
+    "the namespace": ("targetNamespace: vms", VM % ("web", "1Gi"), VM % ("web\n  namespace: vms", "1Gi")),
+    "the name": ("postBuild: {substitute: {NAME: web}}", VM % ("${NAME}", "1Gi"), VM % ("web", "1Gi")),
+    "a value": ("postBuild: {substitute: {SIZE: 1Gi}}", VM % ("web", '"${SIZE}"'), VM % ("web", "1Gi")),
+    "a default": ("postBuild: {substitute: {X: x}}", VM % ("web", "${SIZE:=1Gi}"), VM % ("web", "1Gi")),
+}
+
+
+@pytest.mark.parametrize(("spec", "before", "after"), SAME.values(), ids=[*SAME])
+def test_writing_what_flux_sets_anyway_changes_nothing(here: Path, spec: str, before: str, after: str) -> None:
+    commit(here, app(spec, before))
+    assert changes(here, {"app/vm.yaml": after}) == []
+
+
+def test_a_namespace_that_flux_no_longer_sets_moves_the_vm(here: Path) -> None:
+    commit(here, app("targetNamespace: vms"))
+    assert changes(here, app("targetNamespace: new")) == [("new", "web", "renamed")]
+
+
+def test_what_is_suspended_is_not_applied(here: Path) -> None:
+    files = app("targetNamespace: vms\nsuspend: true")
+    commit(here, files)
+    assert vms(here) == []
+    assert changes(here, {"app/vm.yaml": VM % ("web", "2Gi")}) == []
+
+
+def test_what_is_suspended_is_checked(here: Path) -> None:
+    found = check(tree(here, app("suspend: true", VM % ("web", "1Gj"))), "--verbose")
+    assert "app/vm.yaml:12:18" in found
+    assert "the Kustomization flux-system/web is suspended" in found
+
+
+SOURCE = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: x, namespace: flux-system}
+spec: {url: %s}
+"""
+URLS = {
+    "its remote": ("ssh://git@example.com/me/cluster", "vms"),
+    "a fork of it": ("https://example.com/other/cluster.git", "vms"),
+    "another repository": ("https://example.com/me/another", "default"),
+}
+
+
+@pytest.mark.parametrize(("url", "namespace"), URLS.values(), ids=[*URLS])
+def test_only_this_repository_is_read_as_the_source(here: Path, url: str, namespace: str) -> None:
+    git(here, "remote", "add", "origin", "https://example.com/me/cluster.git")
+    files = {**app("targetNamespace: vms"), "source.yaml": SOURCE % url}
+    files["clusters/a/web.yaml"] = files["clusters/a/web.yaml"].replace("name: flux-system}\n  target", "name: x}\n  target")
+    assert vms(tree(here, files)) == [(namespace, "web", "1Gi")]
+
+
+def test_the_cache_sees_a_change_of_what_is_applied(here: Path) -> None:
+    folder = tree(here, app("postBuild: {substitute: {SIZE: 1Gj}}", VM % ("web", '"${SIZE}"')))
+    cache = ("--cache", str(here.parent / "cache"))
+    assert "wrong-type" in run("check", ".", *cache, cwd=folder)[1]
+    tree(folder, {"clusters/a/web.yaml": flux("app", "postBuild: {substitute: {SIZE: 1Gi}}")})
+    assert run("check", ".", *cache, cwd=folder)[1] == ""
+
+
+def test_git_is_not_asked_for_what_flux_would_fetch(here: Path) -> None:
+    found = check(tree(here, app(listing="resources: [vm.yaml, 'https://example.com/x.yaml']\n")))
+    assert "which is not fetched" in found
+
+
+def test_manifests_that_flux_cannot_read_are_told_and_judged(here: Path) -> None:
+    files = {
+        "app/vm.yaml": VM % ("web", "1Gj"),
+        "app/other.yaml": "kind: ConfigMap\n",
+        "ks.yaml": flux("app", "targetNamespace: vms"),
+    }
+    found = check(tree(here, files))
+    assert "error: ks.yaml:1:1: Flux can't build this: other.yaml has an object without a name" in found
+    assert "app/vm.yaml:12:18" in found
+
+
+# The measured case of a repository where Flux sets the namespace: its variables are wrong only where a manifest uses them.
+CASE = {
+    "app/vm.yaml": VM % ("web\n  namespace: vms", "1Gi"),
+    "app/kustomization.yaml": LISTS_VM,
+    "ks.yaml": flux("app", "targetNamespace: vms\npostBuild: {substitute: {APP: web, MEM: 2Gii}}"),
+}
+
+
+def test_values_that_no_manifest_uses_are_not_judged(here: Path) -> None:
+    commit(here, CASE)
+    assert check(here) == ""
+    assert vms(here) == [("vms", "web", "1Gi")]
+    assert changes(here, {"app/vm.yaml": VM % ("web", "1Gi")}) == []
+
+
+def test_values_that_a_manifest_uses_are_judged(here: Path) -> None:
+    found = check(tree(here, {**CASE, "app/vm.yaml": VM % ("web", "${MEM}")}))
+    assert "app/vm.yaml:12:18: VirtualMachine vms/web: spec.template.spec.domain.memory.guest" in found
+
+
+CLUSTERS = {
+    f"clusters/{name}/{file}": text.replace("memory", memory)
+    for name, memory in (("a", "1Gi"), ("b", "2Gi"))
+    for file, text in (
+        ("flux-system/gotk-sync.yaml", flux(f"clusters/{name}", name="flux-system")),
+        ("web.yaml", flux("app", "targetNamespace: vms\npostBuild: {substitute: {MEMORY: memory}}")),
+    )
+}
+BOTH = {"app/vm.yaml": VM % ("web", "${MEMORY}"), "app/kustomization.yaml": LISTS_VM, **CLUSTERS}
+
+
+def clusters(folder: Path) -> list[tuple[str, str]]:
+    """The target and the cluster of each delivery."""
+    rows = json.loads(run("deliveries", "-o", "json", cwd=folder)[1])["deliveries"]
+    return [(row["target"], row["cluster"]) for row in rows if row["by"] == "Kustomization"]
+
+
+def test_the_folder_of_flux_bootstrap_is_the_cluster(here: Path) -> None:
+    found = [("app (flux-system/web, a)", "a"), ("app (flux-system/web, b)", "b")]
+    assert clusters(tree(here, BOTH)) == found
+
+
+def test_one_cluster_alone_can_be_judged(here: Path) -> None:
+    folder = tree(here, BOTH)
+    _, out, _ = run("capacity", ".", "--cluster", "b", "-o", "json", cwd=folder)
+    assert [each["memory"] for each in json.loads(out)["vms"]] == ["2Gi"]
+
+
+def test_the_config_says_which_cluster_a_kustomization_is_for(here: Path) -> None:
+    config = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n  clusters:\n"
+    config += "  - {name: east, targets: [clusters/a]}\n  - {name: west, targets: [clusters/b]}\n"
+    found = clusters(tree(here, {**BOTH, ".kubevirt-render.yaml": config}))
+    assert [cluster for _, cluster in found] == ["east", "west"]
+
+
+def test_a_kustomization_with_a_kubeconfig_is_for_another_cluster(here: Path) -> None:
+    other = flux("app", "kubeConfig: {secretRef: {name: edge-kubeconfig}}\npostBuild: {substitute: {MEMORY: 3Gi}}", "edge")
+    found = clusters(tree(here, {**BOTH, "clusters/a/edge.yaml": other}))
+    assert ("app (flux-system/edge, edge)", "edge") in found
+
+
+@pytest.mark.parametrize("words", [("migrate", "--in-place"), ("render", "--in-place")])
+def test_commands_that_write_files_take_the_files_themselves(here: Path, words: tuple[str, ...]) -> None:
+    size = "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineInstancetype\nmetadata: {name: s}\n"
+    size += "spec: {cpu: {guest: 3}, memory: {guest: 1Gi}}\n"
+    vm = VM.replace("  runStrategy: Always\n", "  running: true\n  instancetype: {kind: VirtualMachineInstancetype, name: s}\n")
+    vm = (
+        (vm % ("web", "x"))
+        .replace("kubevirt.io/v1", "kubevirt.io/v1alpha3")
+        .replace("        memory:\n          guest: x\n", "")
+    )
+    folder = tree(here, {"app/vm.yaml": vm, "app/size.yaml": size, "ks.yaml": flux("app", "targetNamespace: vms")})
+    run(*words, ".", cwd=folder)
+    assert (folder / "app/vm.yaml").read_text() != vm
+    assert "namespace" not in (folder / "app/vm.yaml").read_text()
+
+
+LISTED = """\
+TARGET   DELIVERED BY                    CLUSTER   NAMESPACE   STEPS                            FILE
+app      Kustomization flux-system/web   -         vms         build, namespace, substitution   ks.yaml
+other    kustomization                   -         -           build                            other/kustomization.yaml
+"""
+
+
+def test_what_is_delivered_is_listed(here: Path) -> None:
+    files = {**CASE, "other/vm.yaml": VM % ("other", "1Gi"), "other/kustomization.yaml": LISTS_VM}
+    assert run("deliveries", cwd=tree(here, files))[1] == LISTED
+
+
+def test_a_file_states_values_from_outside_git(here: Path) -> None:
+    folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "MEMORY: 8Gi\n"})
+    _, out, _ = run("capacity", ".", "--variables", "values.yml", "-o", "json", cwd=folder)
+    assert [each["memory"] for each in json.loads(out)["vms"]] == ["8Gi"]
+
+
+def test_a_value_that_is_no_text_is_refused(here: Path) -> None:
+    folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "CORES: 8\n"})
+    code, out, err = run("capacity", ".", "--variables", "values.yml", cwd=folder)
+    assert (code, out) == (2, "")
+    assert "CORES: found 8; expected text, so quote it" in err
