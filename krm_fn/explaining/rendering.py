@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     Leaves = dict[Path, Any]
 ABSENT: Any = object()
+SIZES = (("domain", "resources"), ("domain", "memory", "hugepages"))  # from which the default of another size is worked out
 ENDLESS = Budget(1 << 62, "")  # a VM that is rendered again without a setting of the cluster was counted before
 
 
@@ -113,9 +114,9 @@ class Rendering:
             inside = [each[start:] for each in places if each[:start] == self._start]
             if any(is_read(each, release) for each in inside):
                 read[source] = inside
-        every = [each for places in read.values() for each in places]
-        if not every or _is_simple(self._completed_without(every), every):
-            return  # no default takes the place of one of them, or depends on it
+        every = [each for places in read.values() for each in places if each[:2] not in SIZES and each[:3] not in SIZES]
+        if every and _is_simple(self._completed_without(every), every):  # no default takes their place, or depends on them
+            read = {source: places for source, places in read.items() if set(places).isdisjoint(every)}
         for source, inside in read.items():
             found = self._completed_without(inside)
             yield Effect(source=source, changes={(*self._start, *path): value for path, value in found.items()})

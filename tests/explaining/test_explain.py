@@ -294,6 +294,12 @@ def test_every_operation_of_a_long_patch_is_the_source_of_what_it_writes() -> No
     assert added["field"] == "spec.patches[0].patch[401]"
 
 
+def test_a_default_that_is_worked_out_from_another_field_is_said() -> None:
+    pages = {**SIZE, "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi", "hugepages": {"pageSize": "1Gi"}}}}
+    found = of(krm_fn.explain({"items": [VM, pages, LIKES]}), "spec.template.spec.domain.memory.guest")["source"]
+    assert (found["field"], found.get("same")) == ("spec.memory.guest", "default")
+
+
 def test_a_pool_is_explained_whole() -> None:
     pool = {
         "apiVersion": "pool.kubevirt.io/v1beta1",
