@@ -1,10 +1,12 @@
 """Where each value of a rendered VM comes from.
 
 Nothing is merged a second time here. A value that stands in the VM as it was written is the VM's own. For any other value, the
-VM is rendered again without one field of its instancetype, its preference, the presets or the cluster's configuration: a
-field without which the value differs is its source. What no field gives is a default of KubeVirt.
+VM is rendered once with a trace (`kubevirt.trace`): each verb of the field tables, the presets and the patches note what they
+write, of which field, and which values of theirs the VM's own ones replace. What nobody wrote is a default of KubeVirt.
 
-In the same way, the fields that had no say are found: without the VM's own value, another field gives one.
+Defaults have no notes. They are asked again, without a setting of the cluster that was read, or without a value that they may
+replace or depend on: that is one stage for a few fields, never the VM for all of them.
 
-`machines` renders a VM again, `attribution` finds the sources, `answers` makes plain data of them.
+`inputs` has the parts of objects that give values, `rendering` renders, `attribution` finds the sources, `answers` makes plain
+data of them.
 """

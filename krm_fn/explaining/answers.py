@@ -8,11 +8,10 @@ from krm_fn.base.objects import kind_of, name_of, ref_of
 from krm_fn.base.paths import as_map, dotted, get, with_integers
 from krm_fn.base.redaction import reach, redact_at, shown_path
 from krm_fn.base.value import Value
-from krm_fn.explaining.attribution import CPU, DEFAULT, OWN, TOPOLOGY
+from krm_fn.explaining.attribution import TOPOLOGY, attributed
 from krm_fn.explaining.inference import inferred
-from krm_fn.explaining.inputs import CONFIGURATION, MATCHERS, PATCH, Inputs
-from krm_fn.explaining.machines import Machine
-from krm_fn.explaining.sharing import Attributions
+from krm_fn.explaining.inputs import CONFIGURATION, DEFAULT, MATCHERS, OWN, PATCH, Givers
+from krm_fn.explaining.rendering import Rendering
 from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.holders import DOMAIN, holder_of, template_path
 from krm_fn.pipeline.analysis import analysis_of
@@ -27,11 +26,12 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.base.redaction import Place
-    from krm_fn.explaining.attribution import Given, Source
-    from krm_fn.explaining.inputs import Input
+    from krm_fn.explaining.attribution import Given
+    from krm_fn.explaining.inputs import Giver, Source
     from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.analysis import Analysis
+    from krm_fn.pipeline.patching import Applying
     from krm_fn.rules.facts.bundles import Surroundings
 
 CATALOGUE = "catalogue"
@@ -90,16 +90,23 @@ def explained(
     """The same records, with the rendered objects."""
     settings = settings.but(mode="expand", instances="omit", provenance=False, pod_size=False)
     analysis = analysis_of(bundle, settings, surroundings)
-    inputs = Inputs(analysis)
-    resolver, attributions, known = analysis.resolver(), Attributions(), Shown()
+    resolver, parts, known = analysis.resolver(), Givers(analysis), Shown()
+    applying = _applying(analysis) if settings.patches else None
     for entry in filter(wanted, bundle.entries):
         if bundle.is_context(entry.item):
             continue
         resolved = analysis.resolved(entry, resolver)
         if resolved or is_explained(entry):
             prefix, _, resolution = resolved or ((), None, None)
-            found = _Record(Machine(entry, prefix, resolution, inputs), known)
-            yield Explained(entry=entry, record=found.shown(attributions), rendered=found.rendered)
+            rendering = Rendering(parts, entry, prefix, resolution, applying)
+            yield Explained(entry=entry, record=_Record(rendering, known).shown(), rendered=rendering.whole)
+
+
+def _applying(analysis: Analysis) -> Applying:
+    """The patches of the config, for all VMs of the bundle."""
+    from krm_fn.pipeline.patching import applying_of  # few configs have some
+
+    return applying_of(analysis.settings, len(analysis.bundle.entries))
 
 
 class Shown:
@@ -107,8 +114,7 @@ class Shown:
 
     def __init__(self) -> None:
         self._paths: dict[Path, tuple[str, Place]] = {}
-        # By the id of the input, which is kept with it.
-        self.sources: dict[tuple[int, Path, str], tuple[Input | None, Object]] = {}
+        self.sources: dict[Source, Object] = {}
 
     def text(self, path: Path) -> str:
         """The text of a path as far as it may be shown."""
@@ -131,18 +137,15 @@ class Shown:
 class _Record:
     """The record of one object."""
 
-    def __init__(self, machine: Machine, known: Shown) -> None:
-        self._machine, self._known = machine, known
-        self._analysis: Analysis = machine.analysis
-        self.rendered = machine.rendered()
-        self._values: dict[Path, Any] = {}
-        entry = machine.entry
-        self._own = {"from": "vm", **self._named(entry), "field": "", **self._place(entry)}
+    def __init__(self, rendering: Rendering, known: Shown) -> None:
+        self._rendering, self._known = rendering, known
+        self._analysis: Analysis = rendering.analysis
+        entry = rendering.entry
+        self._own = {"from": OWN.kind, **self._named(entry), "field": "", **self._place(entry)}
 
-    def shown(self, attributions: Attributions) -> Object:
+    def shown(self) -> Object:
         """The record as plain data. An object that can't be rendered has `error` in place of `fields`."""
-        machine, entry = self._machine, self._machine.entry
-        resolution = machine.resolution
+        entry, resolution = self._rendering.entry, self._rendering.resolution
         found = {kind: getattr(resolution, kind) for kind in MATCHERS if resolution}
         shown = {
             "kind": kind_of(entry.obj),
@@ -152,16 +155,15 @@ class _Record:
             "release": str(self._analysis.release),
             **{kind: self._of_found(each) | self._inferred(kind) for kind, each in found.items() if each},
         }
-        if self.rendered is None:
+        if self._rendering.whole is None:
             return {**shown, "error": "the VM can't be rendered; `check` says why"}
-        self._values, attribution = attributions.of(machine, self.rendered)
         fields: dict[str, Object] = {}  # all that is below a secret is one field
-        for path, given in attribution.items():
-            fields.setdefault(self._known.text(path), self._field(path, given))
+        for path, (value, given) in attributed(self._rendering).items():
+            fields.setdefault(self._known.text(path), self._field(path, value, given))
         return {**shown, "fields": list(fields.values())}
 
-    def _field(self, path: Path, given: Given) -> Object:
-        value = self._known.value(self._values[path], path)
+    def _field(self, path: Path, value: Any, given: Given) -> Object:
+        value = self._known.value(value, path)
         shown: Object = {"path": self._known.text(path), "value": value, "source": self._source(given.source)}
         if given.beside:
             shown["beside"] = [self._source(each) for each in given.beside]
@@ -173,31 +175,25 @@ class _Record:
 
     def _source(self, source: Source) -> Object:
         """What gives a value, as plain data: `from`, the object, the field there, and its place among the items."""
-        if source.number == OWN:
+        if source.part is OWN:
             return {**self._own, "field": self._known.text(source.path)}
-        given = self._machine.inputs[source.number] if source.number >= 0 else None
-        key = id(given), source.path, source.same
-        known = self._known.sources.get(key)
+        known = self._known.sources.get(source)
         if known is None:
             if len(self._known.sources) >= REMEMBERED:
                 self._known.sources.clear()
-            known = self._known.sources[key] = given, self._given(source)
-        return {**known[1]}
+            known = self._known.sources[source] = self._given(source)
+        return {**known}
 
     def _given(self, source: Source) -> Object:
-        if source.number == DEFAULT:
-            return {"from": "default", "release": str(self._analysis.release)}
-        given = self._machine.inputs[source.number]
-        shown = {"from": given.kind, **self._of_input(given), "field": self._known.text((*given.root, *source.path))}
-        if given.encoded:
-            shown |= {"field": dotted(given.root), "decoded": dotted(source.path)}
-        if given.kind == PATCH:
-            patch, operation = source.path
-            shown["field"] = dotted((*given.root, patch, "patch", operation))
-        value = get(given.tree, source.path)
-        shown["value"] = (
-            self._known.value(value, (*given.root, *source.path)) if given.kind != PATCH else self._operation(value)
-        )
+        part = source.part
+        if part is DEFAULT:
+            return {"from": part.kind, "release": str(self._analysis.release)}
+        shown = {"from": part.kind, **self._of_part(part), "field": self._known.text((*part.root, *source.path))}
+        if part.encoded:
+            shown |= {"field": dotted(part.root), "decoded": dotted(source.path)}
+        value = get(part.tree, source.path)
+        patched = part.kind == PATCH
+        shown["value"] = self._operation(value) if patched else self._known.value(value, (*part.root, *source.path))
         return {**shown, "same": source.same} if source.same else shown
 
     def _operation(self, operation: Object) -> Object:
@@ -208,12 +204,12 @@ class _Record:
             "path": shown
         }
 
-    def _of_input(self, given: Input) -> Object:
-        if given.found:
-            return self._of_found(given.found)
-        if given.entry is None:
-            return {"kind": "RenderVirtualMachines"} if given.kind in (CONFIGURATION, PATCH) else {}
-        return {**self._named(given.entry), **self._place(given.entry)}
+    def _of_part(self, part: Giver) -> Object:
+        if part.found:
+            return self._of_found(part.found)
+        if part.entry is None:
+            return {"kind": "RenderVirtualMachines"} if part.kind in (CONFIGURATION, PATCH) else {}
+        return {**self._named(part.entry), **self._place(part.entry)}
 
     def _of_found(self, found: Found) -> Object:
         """An instancetype or preference: its object, and where it was found."""
@@ -227,7 +223,7 @@ class _Record:
 
     def _inferred(self, kind: str) -> Object:
         """How the VM's volumes name an instancetype or preference; nothing if the VM names it itself."""
-        entry, vm = self._machine.entry, get(self._machine.entry.obj, self._machine.prefix)
+        entry, vm = self._rendering.entry, get(self._rendering.entry.obj, self._rendering.prefix)
         found = inferred(vm, kind, entry, self._analysis.bundle, self._analysis.release)
         if found is None:
             return {}
@@ -249,21 +245,21 @@ class _Record:
 
     def _how(self, path: Path, source: Source) -> str:
         """How a size was worked out; "" for other values."""
-        resolution, prefix = self._machine.resolution, self._machine.prefix
-        if resolution is None or resolution.instancetype is None or source.number == OWN:
+        resolution, prefix = self._rendering.resolution, self._rendering.prefix
+        if resolution is None or resolution.instancetype is None or source.part is OWN:
             return ""
         place, spec = path[len(prefix) :], resolution.instancetype.spec
-        if place[:-1] == CPU and place[-1] in TOPOLOGY:
-            return self._layout((*prefix, *CPU), spec, resolution.preference)
+        if place[:-1] == (*DOMAIN, "cpu") and place[-1] in TOPOLOGY:
+            return self._layout((*prefix, *DOMAIN, "cpu"), spec, resolution.preference)
         percent = get(spec, ("memory", "overcommitPercent"))
-        if place == REQUESTED and percent and source.number >= 0:
+        if place == REQUESTED and percent and source.part is not DEFAULT:
             return f"{get(spec, ('memory', 'guest'))} less {percent} %: overcommitPercent"
         return ""
 
     def _layout(self, cpu: Path, spec: Object, preference: Found | None) -> str:
         """How the vCPUs of an instancetype are laid out."""
         release, guest = self._analysis.release, get(spec, ("cpu", "guest"))
-        numbers = [self._values.get((*cpu, each), 0) for each in TOPOLOGY]
+        numbers = [get(self._rendering.whole, (*cpu, each), 0) for each in TOPOLOGY]
         parts = [_counted(number, each) for number, each in zip(numbers, TOPOLOGY, strict=True) if number]
         words, unknown = _wishes(preference), ignored_topology(spec, preference.spec if preference else None, release)
         how = f"{_counted(guest, 'vCPUs')} as {f' {TIMES} '.join(parts)}"

@@ -1,42 +1,26 @@
-"""Which field gives each value of a rendered VM, and which fields had no say."""
+"""Which field gives each value of a rendered VM, and which fields had no say, from what each step of rendering wrote."""
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.paths import CONTAINERS, get
 from krm_fn.base.value import Value
-from krm_fn.explaining.inputs import INSTANCETYPE, MATCHERS, PRESET
-from krm_fn.explaining.machines import ABSENT, differences, flat
-from krm_fn.kubevirt.holders import DOMAIN, INSTANCE_SPEC, TEMPLATE
+from krm_fn.explaining.inputs import BY_DEFAULT, CONFIGURATION, DEFAULT, INSTANCETYPE, OWN, PATCH, PREFERENCE, PRESET, Source
+from krm_fn.explaining.rendering import ABSENT, differences, flat
+from krm_fn.kubevirt.fields.topology import laid_out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
-    from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.explaining.inputs import Input
-    from krm_fn.explaining.machines import Leaves, Machine, Removal
+    from krm_fn.explaining.inputs import Giver
+    from krm_fn.explaining.rendering import Rendering
+    from krm_fn.kubevirt.trace import Noted
 
-OWN, DEFAULT = -1, -2  # in place of the number of an input: the object itself, and KubeVirt's defaults
-# Values of one VM that are left out to see who else wanted to give them.
-MOST_VALUES = 300
-SOFT = (*MATCHERS, PRESET)  # the inputs whose fields a VM's own value replaces
 SAME_BY_DEFAULT, SAME_BY_ANOTHER, SAME_BY_LAYOUT = "default", "another", "layout"
-CPU = (*DOMAIN, "cpu")
 TOPOLOGY = ("sockets", "cores", "threads")
-
-
-class Source(Value):
-    """What gives a value: the number of an input, OWN or DEFAULT, and the path of a field there.
-
-    `same` says what gives the same value without this field: "another" source, KubeVirt's "default", or the "layout" of any
-    number of vCPUs; "" if nothing does.
-    """
-
-    number: int
-    path: Path = ()
-    same: str = ""
+ORDER = (INSTANCETYPE, PREFERENCE, PRESET, CONFIGURATION, PATCH)  # in which they are applied
 
 
 class Given(Value):
@@ -47,159 +31,168 @@ class Given(Value):
     lost: tuple[tuple[Source, Any], ...] = ()
 
 
-class Effect(Value):
-    """What leaving out one field changes: the values of leaves without it, ABSENT for those that are gone."""
+class Candidate(Value):
+    """A value that a source has for a leaf, with the note that says so. `source` is DEFAULT for a field that nobody wrote."""
 
-    removal: Removal
-    changes: Leaves
+    note: Noted
+    source: Source
+    value: Any
 
 
-def attributed(machine: Machine, rendered: Object) -> dict[Path, Given]:
-    """For each leaf of a rendered object who gives it."""
-    return _Attribution(machine, rendered).found()
+def attributed(rendering: Rendering) -> dict[Path, tuple[Any, Given]]:
+    """The leaves of a rendered object, and for each of them who gives it."""
+    return _Attribution(rendering).found()
 
 
 class _Attribution:
-    def __init__(self, machine: Machine, rendered: Object) -> None:
-        self._machine, self._rendered = machine, rendered
-        self._leaves, self._written = flat(rendered), flat(machine.entry.obj)
-        self._removals = [(number, path) for number, each in enumerate(machine.inputs) for path in self._paths(number, each)]
-        self._steps: dict[tuple[int, bool], Object | None] = {}
+    def __init__(self, rendering: Rendering) -> None:
+        self._rendering = rendering
+        self._parts: dict[Any, Giver] = {}  # by who gives values
+        self._written = flat(rendering.entry.obj)
+        self._layers: dict[Path, list[Candidate]] = {}
+        self._around: dict[Path, Source] = {}  # by the place of a map or list that a source wrote
+        written: dict[Source, dict[Path, None]] = {}
+        for note, source in self._sourced():
+            for rest, value in flat(note.value).items():
+                below, count = _below(source, rest)
+                layer = Candidate(note=note, source=below, value=value)
+                self._layers.setdefault((*note.at, *rest), []).append(layer)
+                if not note.kept and source.part is not DEFAULT:
+                    written.setdefault(below, {})[(*note.at, *rest[:count])] = None
+            if not note.kept and source.part is not DEFAULT:
+                self._around.setdefault(note.at, source)
+        self._effects = list(rendering.effects(written))
+        self._patched = {
+            (*each.place, *path): Source(part=rendering.parts.patches, path=(each.patch, "patch", each.operation))
+            for each in rendering.patched
+            for path in differences(each.after, each.before)
+        }
 
-    def _paths(self, number: int, given: Input) -> Sequence[Path]:
-        """The fields of an input. Of a cluster's settings most have no effect: those below a key are left out together."""
-        if given.kind in SOFT:
-            return given.paths
-        keys = dict.fromkeys(path[0] for path in given.paths)
-        mattering = {key for key in keys if self._changes([(number, (key,))])}
-        return [path for path in given.paths if path[0] in mattering]
+    def found(self) -> dict[Path, tuple[Any, Given]]:
+        return {path: (value, self._given(path, value)) for path, value in flat(self._rendering.whole).items()}
 
-    def found(self) -> dict[Path, Given]:
-        effects = list(self._effects())
-        own = [path for path, value in self._leaves.items() if path in self._written and same(self._written[path], value)]
-        lost = self._lost([path for path in own if self._may_lose(path)], effects)
-        given = {path: Given(source=Source(number=OWN, path=path), lost=lost.get(path, ())) for path in own}
-        return {path: given.get(path) or self._given(path, effects) for path in self._leaves}
+    def _sourced(self) -> Iterator[tuple[Noted, Source]]:
+        """The notes with the fields that they are of, the first one of each field for each place."""
+        seen = set()
+        for note in self._rendering.notes:
+            source = self._source(note.giver, note.field)
+            if (note.at, source) not in seen:
+                seen.add((note.at, source))
+                yield note, source
 
-    def _effects(self) -> Iterator[Effect]:
-        """What each field changes. Fields without which the object can't be rendered come last in what is left out together."""
-        needed = []
-        for removal in self._removals:
-            other = self._machine.without([removal])
-            changes = differences(self._rendered, other) if other is not None else {}
-            if other is None:
-                needed.append(removal)
-            elif changes:
-                yield Effect(removal=removal, changes=changes)
-        self._removals = [each for each in self._removals if each not in needed] + needed
+    def _source(self, giver: Any, field: Path) -> Source:
+        """The field of a note; DEFAULT for one that is not in the user's object."""
+        key = giver if isinstance(giver, str) else id(giver)  # the bundle keeps its entries
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = self._rendering.parts.of(giver, self._rendering.resolution)
+        return self._rendering.parts.source(part, field)
 
-    def _given(self, path: Path, effects: Sequence[Effect]) -> Given:
-        """Who gives a value that is not the object's own, or no longer as it was written."""
-        giving = [effect for effect in effects if path in effect.changes]
-        source, *beside = self._ranked(giving, path) or [self._hidden(path)]
-        lost: tuple[tuple[Source, Any], ...] = ()
-        if path in self._written and source.number != OWN:
-            lost = ((Source(number=OWN, path=path), self._written[path]),)
+    def _given(self, path: Path, value: Any) -> Given:
+        own = self._written.get(path, ABSENT)
+        if same(own, value):
+            return Given(source=Source(part=OWN, path=path), lost=self._lost(path, value))
+        source, *beside = self._sources(path, value) or [BY_DEFAULT]
+        lost = () if own is ABSENT else ((Source(part=OWN, path=path), own),)
         return Given(source=source, beside=tuple(beside), lost=lost)
 
-    def _ranked(self, giving: Sequence[Effect], path: Path) -> list[Source]:
-        """The sources of a leaf: first those with its value, then those without which there would be none."""
-        value = self._leaves[path]
+    def _lost(self, path: Path, value: Any) -> tuple[tuple[Source, Any], ...]:
+        """The field that would give another value if the object had none."""
+        first = next(iter(self._layers.get(path, ())), None)
+        if first is None or first.source.part is DEFAULT or same(first.value, value) or isinstance(value, CONTAINERS):
+            return ()
+        return ((first.source, first.value),)
 
-        def rank(effect: Effect) -> int:
-            number, at = effect.removal
-            return 0 if same(get(self._machine.inputs[number].tree, at), value) else 1 if effect.changes[path] is ABSENT else 2
+    def _sources(self, path: Path, value: Any) -> list[Source]:
+        """Who gives a value that is not the object's own: first those that have it, in the order in which they are applied."""
+        if path in self._patched:
+            return [self._patched[path]]
+        layer, found = self._writing(path, value), {}
+        if layer is not None and layer.source.part is not DEFAULT:
+            found[layer.source.but(same=self._same(layer, path))] = 1
+            found |= dict.fromkeys(self._beside(layer), 1)
+        for effect in self._effects:
+            source = effect.source
+            known = any(each.part is source.part and each.path == source.path for each in found)
+            if path in effect.changes and not known and not (effect.needed and found):
+                found[source] = 1 if effect.changes[path] is ABSENT else 2
+        found = {each: kind for each, kind in found.items() if not any(_is_around(each, other) for other in found)}
+        if not found and not self._rendering.is_completed(path) and (around := self._enclosing(path)):
+            found[around] = 1
 
-        return [Source(number=each.removal[0], path=each.removal[1]) for each in sorted(giving, key=rank)]
+        def rank(source: Source) -> tuple[Any, ...]:
+            equal = same(get(source.part.tree, source.path), value)
+            return 0 if equal else found[source], ORDER.index(source.part.kind), _place(source.part.tree, source.path)
 
-    def _hidden(self, path: Path) -> Source:
-        """The source of a value that stays without any single field: another one, or a default, gives the same."""
-        laid_out = self._layout(path)
-        if laid_out:
-            return laid_out
-        for defaults, why in ((True, SAME_BY_ANOTHER), (False, SAME_BY_DEFAULT)):
-            number = self._first_step(path, defaults=defaults)
-            if number:
-                removal = self._removals[number - 1]
-                return Source(number=removal[0], path=removal[1], same=why)
-        freed = self._machine.without(own=[path]) if path in self._written and isinstance(path[-1], str) else None
-        is_own = freed is not None and path in differences(self._rendered, freed)
-        return Source(number=OWN, path=path) if is_own else Source(number=DEFAULT)
+        return sorted(found, key=rank) if len(found) > 1 else list(found)
 
-    def _layout(self, path: Path) -> Source | None:
-        """For sockets, cores and threads, the number of vCPUs: the three are written together."""
-        if path[len(self._machine.prefix) : -1] != CPU or path[-1] not in TOPOLOGY or not self._machine.resolution:
-            return None
-        sized = (each for each in self._removals if self._machine.inputs[each[0]].kind == INSTANCETYPE)
-        removal = next((each for each in sized if each[1][-2:] == ("cpu", "guest")), None)
-        if removal is None:
-            return None
-        bare, without = (self._machine.without(each, defaults=False) for each in ([], [removal]))
-        differs = bare is not None and without is not None and path in differences(bare, without)
-        return Source(number=removal[0], path=removal[1], same=SAME_BY_DEFAULT if differs else SAME_BY_LAYOUT)
+    def _writing(self, path: Path, value: Any) -> Candidate | None:
+        """What wrote the value of a leaf: the first of those that wrote it last. None if it is of something else."""
+        found = None
+        for each in self._layers.get(path, ()):
+            if not each.note.kept:
+                found = None if not same(each.value, value) else found or each
+        return found
 
-    def _first_step(self, path: Path, *, defaults: bool) -> int:
-        """How many fields in order must be left out together until a leaf is another one; 0 if that never happens."""
-        low, high = 0, len(self._removals)
-        if not high or not self._holds(0, path, defaults=defaults) or self._holds(high, path, defaults=defaults):
-            return 0
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._holds(middle, path, defaults=defaults):
-                low = middle
-            else:
-                high = middle
-        return high
+    def _beside(self, layer: Candidate) -> Iterator[Source]:
+        """The other fields that decide what a field writes."""
+        note = layer.note
+        beside = [self._source(*each) for each in note.beside]
+        if note.read:
+            beside += [each.source for each in self._layers.get(note.read, ()) if not each.note.kept]
+        around = self._enclosing(note.at)
+        if around:
+            beside.append(around)
+        yield from (each for each in beside if each.part is not DEFAULT and each != layer.source)
 
-    def _holds(self, number: int, path: Path, *, defaults: bool) -> bool:
-        """True if a leaf has its value without the first fields. What can't be rendered tells nothing."""
-        key = number, defaults
-        if key not in self._steps:
-            self._steps[key] = self._machine.without(self._removals[:number], defaults=defaults)
-        other = self._steps[key]
-        return other is None or same(get(other, path, ABSENT), self._leaves[path])
+    def _enclosing(self, path: Path) -> Source | None:
+        """Who wrote the map or list around a place, if that is not the object's own."""
+        found = (self._around.get(path[:end]) for end in range(len(path) - 1, 0, -1))
+        return next(filter(None, found), None)
 
-    def _changes(self, removed: Sequence[Removal]) -> Leaves:
-        """The leaves that differ without some fields; none where that can't be rendered."""
-        other = self._machine.without(removed)
-        return {} if other is None else differences(self._rendered, other)
+    def _same(self, layer: Candidate, path: Path) -> str:
+        """What gives the value of a leaf without the field that gives it."""
+        layers = self._layers[path]
+        later = (each for each in layers[layers.index(layer) + 1 :] if not _is_around(layer.source, each.source))
+        other = next(later, None)
+        if other is not None and not same(other.value, layer.value):
+            return ""
+        found = layer.source.part.found
+        if found and found.revision and layer.source.path[-1:] == ("guest",):  # a stored instancetype has sizes, if only zero
+            return SAME_BY_LAYOUT if path[-1] in TOPOLOGY and self._least()[path[-1]] == layer.value else ""
+        completed = any(effect.source == layer.source and path not in effect.changes for effect in self._effects)
+        if completed or (other and other.source.part is DEFAULT):
+            return SAME_BY_DEFAULT
+        return SAME_BY_ANOTHER if other else ""
 
-    def _may_lose(self, path: Path) -> bool:
-        """True for a value that a preference may want to give, if the object does not have it."""
-        inner = path[len(self._machine.prefix) :]
-        where = inner if self._machine.resolution else (*TEMPLATE, *inner)
-        if not isinstance(path[-1], str) or path[-1] == "name" or isinstance(self._leaves[path], dict | list):
-            return False
-        in_spec = where[:3] == INSTANCE_SPEC and (len(where) == len(INSTANCE_SPEC) + 1 or where[3:4] == ("domain",))
-        return in_spec or where[:4] == (*TEMPLATE, "metadata", "annotations")
+    def _least(self) -> dict[str, int]:
+        """The topology of no vCPUs."""
+        resolution = self._rendering.resolution
+        preference = resolution.preference.spec if resolution and resolution.preference else None
+        return laid_out(0, preference, self._rendering.analysis.release)
 
-    def _lost(self, paths: Sequence[Path], effects: Sequence[Effect]) -> dict[Path, tuple[tuple[Source, Any], ...]]:
-        """The fields that would give a value where the object has its own, each with that value."""
-        removals = [each for each in self._removals if self._machine.inputs[each[0]].kind in SOFT]
-        if not removals or not paths:
-            return {}
-        found: dict[Path, list[tuple[Source, Any]]] = {}
-        for group in self._groups(paths[:MOST_VALUES]):
-            for path, source, value in self._wanting(group, removals, effects):
-                found.setdefault(path, []).append((source, value))
-        return {path: tuple(wanted) for path, wanted in found.items()}
 
-    def _groups(self, paths: Sequence[Path]) -> Sequence[Sequence[Path]]:
-        """All paths together if the object can be rendered without their values, else one by one."""
-        return [paths] if self._machine.without(own=paths) is not None else [[path] for path in paths]
+def _below(source: Source, rest: Path) -> tuple[Source, int]:
+    """The field below a source that has a leaf of its value, of a list the list; and how many steps below it is."""
+    around, count = get(source.part.tree, source.path), 0
+    while count < len(rest) and isinstance(around, dict) and rest[count] in around:
+        around = around[rest[count]]
+        count += 1
+    return (source.but(path=(*source.path, *rest[:count])) if count else source), count
 
-    def _wanting(
-        self, group: Sequence[Path], removals: Sequence[Removal], effects: Sequence[Effect]
-    ) -> Iterator[tuple[Path, Source, Any]]:
-        freed = self._machine.without(own=group)
-        given = {path: get(freed, path, ABSENT) for path in group} if freed is not None else {}
-        again = {path: value for path, value in given.items() if value is not ABSENT and not same(value, self._leaves[path])}
-        deciding = {(effect.removal, path) for effect in effects for path in effect.changes if path in again}
-        for removal in removals if again else ():
-            other = self._machine.without([removal], own=group)
-            for path, value in again.items() if other is not None else ():
-                if not same(get(other, path, ABSENT), value) and (removal, path) not in deciding:
-                    yield path, Source(number=removal[0], path=removal[1]), value
+
+def _is_around(one: Source, other: Source) -> bool:
+    """True for a field and another one in it."""
+    return one.part is other.part and len(one.path) < len(other.path) and other.path[: len(one.path)] == one.path
+
+
+def _place(tree: Any, path: Path) -> list[int]:
+    """The place of a field in its tree, by the order in which it is written."""
+    found = []
+    for step in path:
+        found.append(list(tree).index(step) if isinstance(tree, dict) else 0)
+        tree = get(tree, (step,))
+    return found
 
 
 def same(one: Any, other: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_map, copy, dotted, get, is_set, steps
-from krm_fn.explaining.inputs import CONFIGURATION, INSTANCETYPE, KUBEVIRT, PREFERENCE, PRESET, without
+from krm_fn.explaining.inputs import CONFIGURATION, INSTANCETYPE, KUBEVIRT, PREFERENCE, PRESET, ReadCluster, without
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import COMPLETED_SINCE, complete
 from krm_fn.kubevirt.expand.apply import TABLES
@@ -83,26 +83,13 @@ def _of_presets(path: Path, release: Release) -> Iterator[tuple[str, Path]]:
 
 def _of_cluster(template: Object, path: Path, release: Release) -> Iterator[tuple[str, Path]]:
     """The settings of the cluster that decide the default at a path of a rendered template."""
-    asked = _Asked()
+    asked = ReadCluster()
     usual = get(_completed(template, asked, release), path)
     for setting in asked.paths:
         samples = (*SAMPLES, path[-1])  # a setting may name the field
         clusters = (Cluster(configuration=_around(setting, sample)) for sample in samples)
         if any(get(_completed(template, each, release), path) not in (None, usual) for each in clusters):
             yield CONFIGURATION, (*KUBEVIRT, *setting)
-
-
-class _Asked(Cluster):
-    """A cluster without settings that keeps the paths of those that are read."""
-
-    @property
-    def paths(self) -> dict[Path, None]:
-        found: dict[Path, None] = self.__dict__.setdefault("read", {})
-        return found
-
-    def pointer(self, *path: str) -> Any:
-        self.paths[path] = None
-        return super().pointer(*path)
 
 
 def _completed(template: Object, cluster: Cluster, release: Release) -> Object:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.index import Presets
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.kubevirt.trace import Trace
     from krm_fn.rules.facts.vms import InstanceFacts
 
 VM = "VirtualMachine"
@@ -102,7 +103,7 @@ def large(resolution: Resolution) -> list[Found]:
 class Analysis(Value):
     """One bundle, with everything that its VMs are expanded with. `presets` are those that apply, or None.
 
-    `given` is the budget for what large instancetypes and preferences set.
+    `given` is the budget for what large instancetypes and preferences set; `trace` gets what rendering writes, if one asks.
     """
 
     bundle: Bundle
@@ -112,6 +113,7 @@ class Analysis(Value):
     given: Budget
     presets: Presets | None = None
     surroundings: Surroundings = NO_SURROUNDINGS
+    trace: Trace | None = None
 
     @property
     def starts_instances(self) -> bool:
@@ -192,7 +194,7 @@ class Analysis(Value):
                 return resolution.vm
             from krm_fn.kubevirt.expand.admitted import with_storage_classes  # few preferences set it
 
-            return with_storage_classes(resolution.vm, preference or {}, release)
+            return with_storage_classes(resolution.vm, preference or {}, release, trace=self.trace)
         from krm_fn.kubevirt.expand.admitted import admit
 
         admitted = admit(
@@ -202,6 +204,7 @@ class Analysis(Value):
             bundle=self.bundle,
             cluster=self.cluster,
             release=release,
+            trace=self.trace,
         )
         if not pinned:
             return admitted
@@ -242,6 +245,7 @@ class Analysis(Value):
             release=self.release,
             defaults=defaults,
             table=found.table if found else "instancetype",
+            trace=self.trace,
         )
         # Together with an instancetype it has no effect, and it must not get one when the instancetype is removed.
         return without_flavor(expansion, found) if found and get(vm, ("spec", "flavor")) is not None else expansion

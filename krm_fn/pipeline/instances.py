@@ -46,7 +46,7 @@ def _instance(analysis: Analysis, entry: Entry) -> InstanceFacts:
     given, namespace = entry.obj, effective_namespace(entry.obj)
     release = release_for(given, analysis.release)
     here = _seen(analysis, given, namespace)
-    applied = apply_presets(given, here, release=analysis.release, namespace=namespace)
+    applied = apply_presets(given, here, release=analysis.release, namespace=namespace, trace=analysis.trace)
     if analysis.settings.defaults != "none":
         from krm_fn.kubevirt.presets.defaults_v0 import with_defaults
 
@@ -62,15 +62,22 @@ def _owner(analysis: Analysis, entry: Entry, owner: Holder, path: Path) -> Insta
     """
     given, namespace = entry.obj, effective_namespace(entry.obj)
     here, release = _seen(analysis, given, namespace), release_for(given, analysis.release)
-    applied = fold_presets(given, here, release=release, namespace=namespace, at=path, firmware_too=owner.vm is None)
+    applied = fold_presets(
+        given, here, release=release, namespace=namespace, at=path, firmware_too=owner.vm is None, trace=analysis.trace
+    )
     facts = PresetFacts(entry=entry, applied=applied, release=release, prefix=path)
     return InstanceFacts(entry=entry, presets=facts, rendered=applied.instance)
 
 
 def with_start(analysis: Analysis, facts: VmFacts) -> VmFacts:
     """The facts of a VM with the effect of presets, and with the instance that it starts as."""
+    return _started(analysis, folded(analysis, facts))
+
+
+def folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
+    """The facts of a VM with presets in its template, if the config asks for that."""
     fold = analysis.presets and analysis.settings.presets == "fold" and facts.rendered is not None
-    return _started(analysis, _folded(analysis, facts) if fold else facts)
+    return _folded(analysis, facts) if fold else facts
 
 
 def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
@@ -78,7 +85,8 @@ def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
     namespace = effective_namespace(facts.entry.obj)
     bare = analysis.expansion(facts.admitted, facts.resolution, namespace=namespace, defaults=False)
     vm = bare.vm if bare and bare.vm is not None else facts.admitted
-    found = fold_presets(vm, _presets(analysis, facts), release=facts.release, namespace=namespace)
+    seen = _presets(analysis, facts)
+    found = fold_presets(vm, seen, release=facts.release, namespace=namespace, trace=analysis.trace)
     folded = found.instance
     if found.refused or folded is vm:
         return facts.but(presets=_preset_facts(facts, found))
@@ -86,7 +94,7 @@ def _folded(analysis: Analysis, facts: VmFacts) -> VmFacts:
     if facts.expansion and completed and analysis.settings.defaults != "none":
         folded = copy(folded)
         spec = folded["spec"]["template"]["spec"]
-        expand.complete(spec, analysis.cluster, facts.release)
+        expand.complete(spec, analysis.cluster, facts.release, trace=analysis.trace)
     return facts.but(rendered=folded, presets=_preset_facts(facts, found))
 
 

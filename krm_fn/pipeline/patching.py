@@ -16,20 +16,21 @@ from krm_fn.rules.facts.patches import Patched, Unpatched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.config.patches import Patch
+    from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
 
 MOST_VALUES = 200_000  # in an object; `copy` can double an object with each operation
 REFERENCES = (("spec", "instancetype"), ("spec", "preference"))
 # The work of the patches of a run: to begin with, and for each VM. A comparison, and a value that `copy` looks at.
 UNITS, OF_VM, OF_COMPARISON, OF_VALUE = 3_000_000, 1_500, 4, 4
+ABSENT: Any = object()
 OPERATIONS = {
     "add": jsonpatch.AddOperation,
     "remove": jsonpatch.RemoveOperation,
@@ -48,13 +49,28 @@ class _FailedError(Exception):
         self.reason, self.operation, self.given, self.value = reason, operation, given, value
 
 
+class Written(Value):
+    """A place that an operation may have changed, with its value before, `ABSENT` for none, and after."""
+
+    patch: int
+    operation: int
+    place: Path
+    before: Any
+    after: Any
+
+
 class Applying(Value):
-    """The patches of a run, with the work that they and their expressions may take."""
+    """The patches of a run, with the work that they and their expressions may take.
+
+    `again`: it is looked up whether the patches would give the same result once more. `written` gets what each operation
+    changes, if somebody asks.
+    """
 
     patches: Patches
     work: Budget
     matcher: Patterns
-    again: bool
+    again: bool = False
+    written: list[Written] | None = None
 
     def selected(self, patch: Patch, obj: Object) -> bool | None:
         """Whether a patch is for the object, None where that can't be found out. Raises: SpentError."""
@@ -62,16 +78,12 @@ class Applying(Value):
         return patch.target.selects(obj, self.matcher)
 
 
-def with_patches(facts: BundleFacts, rendered: BundleFacts, *, again: bool = True) -> BundleFacts:
-    """The facts with what the patches make of VMs. `rendered` are the facts of the same bundle in mode `expand`.
-
-    `again`: it is looked up whether the patches would give the same result once more.
-    """
-    work = Budget(UNITS + OF_VM * len(rendered.vms))
-    applying = Applying(patches=Patches(facts.config.patches), work=work, matcher=Patterns(), again=again)
+def with_patches(facts: BundleFacts, rendered: BundleFacts) -> BundleFacts:
+    """The facts with what the patches make of VMs. `rendered` are the facts of the same bundle in mode `expand`."""
+    applying = applying_of(facts.config, len(rendered.vms)).but(again=True)
     changes = {id(entry): (path, new) for entry, path, new in expand.changes(rendered)}
     found = [
-        _within_work(applying, each, _whole(each.entry, changes.get(id(each.entry))))
+        patched(applying, each.entry, each.prefix, _whole(each.entry, changes.get(id(each.entry))))
         for each in rendered.vms
         if each.rendered is not None
     ]
@@ -81,23 +93,31 @@ def with_patches(facts: BundleFacts, rendered: BundleFacts, *, again: bool = Tru
     )
 
 
+def applying_of(settings: Config, vms: int) -> Applying:
+    """The patches of a config, for so many VMs."""
+    return Applying(patches=Patches(settings.patches), work=Budget(UNITS + OF_VM * vms), matcher=Patterns())
+
+
 def _whole(entry: Entry, change: tuple[Path, Object] | None) -> Object:
     """The object around a VM as it leaves without patches."""
     whole: Object = put_in(entry.obj, *change) if change else entry.obj
     return whole
 
 
-def _within_work(applying: Applying, vm: VmFacts, rendered: Object) -> Patched | Unpatched | None:
-    """As `_patched`; where the work is spent, no patch is applied to this VM and those after it."""
+def patched(applying: Applying, entry: Entry, prefix: Path, rendered: Object) -> Patched | Unpatched | None:
+    """What patches make of a rendered object, whose VM is at `prefix`; None if no patch is for it, or none changes it.
+
+    Where the work is spent, no patch is applied to this VM and those after it.
+    """
     try:
         applying.work.spend(0)
-        return _patched(applying, vm, rendered)
+        return _patched(applying, entry, prefix, rendered)
     except SpentError:
-        return Unpatched(entry=vm.entry, reason="work")
+        return Unpatched(entry=entry, reason="work")
 
 
-def _patched(applying: Applying, vm: VmFacts, rendered: Object) -> Patched | Unpatched | None:
-    """None if no patch is for the object, or none changes it. Raises: SpentError."""
+def _patched(applying: Applying, entry: Entry, prefix: Path, rendered: Object) -> Patched | Unpatched | None:
+    """As `patched`. Raises: SpentError."""
     obj = rendered
     applied: list[Patch] = []
     near = applying.patches.near(rendered)  # no patch changes the texts that decide this
@@ -105,18 +125,18 @@ def _patched(applying: Applying, vm: VmFacts, rendered: Object) -> Patched | Unp
     for patch in near:
         selected = applying.selected(patch, obj)
         if selected is None:
-            return Unpatched(entry=vm.entry, reason="slow", patch=patch.number)
+            return Unpatched(entry=entry, reason="slow", patch=patch.number)
         if selected:
             try:
                 obj = _applied(patch, obj if applied else _copied(obj, applying), applying)
             except _FailedError as error:
                 value = _before(applied, rendered, applying) if error.value is None else error.value
-                return _unpatched(vm.entry, patch, error, value)
+                return _unpatched(entry, patch, error, value)
             applied.append(patch)
     if obj == rendered:
         return None
-    unstable = _unstable(applying, obj, vm.prefix) if applying.again else None
-    return Patched(entry=vm.entry, obj=obj, repeats=unstable is None, unstable=unstable or 0)
+    unstable = _unstable(applying, obj, prefix) if applying.again else None
+    return Patched(entry=entry, obj=obj, repeats=unstable is None, unstable=unstable or 0)
 
 
 def _copied(obj: Object, applying: Applying) -> Object:
@@ -156,6 +176,8 @@ def _applied(patch: Patch, obj: Object, applying: Applying) -> Object:
     new, identity = obj, _identity(obj)
     for number, given in enumerate(patch.operations):
         try:
+            places = [] if applying.written is None else list(_places(given, new))
+            seen = [(place, copy(get(new, place, ABSENT))) for place in places]
             new = _after(given, new, applying.work)
         except (jsonpatch.JsonPatchConflict, jsonpointer.JsonPointerException):
             raise _FailedError("absent", number, given, new) from None
@@ -165,6 +187,8 @@ def _applied(patch: Patch, obj: Object, applying: Applying) -> Object:
             raise _FailedError("invalid", number, given, new) from None
         if not isinstance(new, dict):
             raise _FailedError("object", number, given, None)
+        if applying.written is not None:
+            applying.written.extend(_written(patch.number, number, seen, new))
         if given["op"] == "copy":
             values = number_of_values(new)
             applying.work.spend(OF_VALUE * values)
@@ -184,6 +208,20 @@ def _after(given: dict[str, Any], obj: Any, work: Budget) -> Any:
             raise jsonpatch.JsonPatchTestFailed
         return obj
     return OPERATIONS[given["op"]](copy(given)).apply(obj)
+
+
+def _written(patch: int, operation: int, seen: Sequence[tuple[Path, Any]], obj: Object) -> Iterator[Written]:
+    for place, before in seen:
+        after = copy(get(obj, place, ABSENT))
+        yield Written(patch=patch, operation=operation, place=place, before=before, after=after)
+
+
+def _places(given: dict[str, Any], obj: Any) -> Iterator[Path]:
+    """The places that an operation changes: an entry moves those behind it, so its list is one."""
+    for pointer in [given["path"]] if given["op"] != "move" else [given["from"], given["path"]]:
+        *_, last = parts = jsonpointer.JsonPointer(pointer).parts or [""]
+        around = _path("/" + "/".join(map(jsonpointer.escape, parts[:-1])), obj) if parts[:-1] else ()
+        yield (*around, last) if isinstance(get(obj, around), dict) and len(around) == len(parts) - 1 else around
 
 
 def _identity(obj: Object) -> tuple[object, ...]:

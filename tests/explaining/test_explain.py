@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,68 @@ def test_a_default_that_is_the_same_is_said() -> None:
         "spec.cpu.guest",
         "default",
     )
+
+
+def test_a_vm_is_rendered_once_however_many_fields_give_values() -> None:
+    calls = 0
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        nonlocal calls
+        calls += event == "call" and frame.f_code.co_name == "expand" and frame.f_code.co_filename.endswith("__init__.py")
+
+    sys.setprofile(count)
+    try:
+        krm_fn.explain({"items": [VM, SIZE, LIKES]})
+    finally:
+        sys.setprofile(None)
+    assert calls == 1
+
+
+def test_a_map_that_a_block_of_a_preference_creates_is_of_that_block() -> None:
+    likes = {**LIKES, "spec": {"features": {"preferredSmm": {"enabled": True}}, "firmware": {"preferredUseBios": False}}}
+    answer = krm_fn.explain({"items": [VM, SIZE, likes]})
+    domain = "spec.template.spec.domain"
+    assert of(answer, f"{domain}.features.acpi")["source"]["field"] == "spec.features"
+    assert of(answer, f"{domain}.firmware.bootloader")["source"]["field"] == "spec.firmware"
+
+
+def test_a_block_that_the_vm_has_leaves_the_values_of_a_preference_unused() -> None:
+    devices = {"tpm": {"persistent": True}}
+    vm = {**VM, "spec": {**VM["spec"], "template": {"spec": {"domain": {"devices": devices}}}}}
+    likes = {**LIKES, "spec": {"devices": {"preferredTPM": {"persistent": False}}}}
+    found = of(krm_fn.explain({"items": [vm, SIZE, likes]}), "spec.template.spec.domain.devices.tpm.persistent")
+    assert (found["source"]["from"], [(each["field"], each["wanted"]) for each in found["lost"]]) == (
+        "vm",
+        [("spec.devices.preferredTPM.persistent", False)],
+    )
+
+
+def test_a_setting_without_which_a_vm_cannot_be_rendered_gives_its_default() -> None:
+    network = {"defaultNetworkInterface": "masquerade", "permitBridgeInterfaceOnPodNetwork": False}
+    given = {"items": [VM, SIZE, LIKES], "functionConfig": config({"configuration": {"network": network}})}
+    found = of(krm_fn.explain(given), "spec.template.spec.domain.devices.interfaces[0].masquerade")["source"]
+    assert found["field"] == "spec.configuration.network.defaultNetworkInterface"
+    assert "same" not in found
+
+
+def test_every_operation_of_a_long_patch_is_the_source_of_what_it_writes() -> None:
+    operations = [
+        {"op": "add", "path": "/metadata/labels", "value": {}},
+        *({"op": "add", "path": f"/metadata/labels/l{number}", "value": str(number)} for number in range(400)),
+        {"op": "add", "path": "/spec/template/spec/domain/devices/disks/0", "value": {"name": "z", "cdrom": {"bus": "sata"}}},
+    ]
+    patches = [{"target": {"kind": "VirtualMachine"}, "patch": operations}]
+    answer = krm_fn.explain({"items": [VM, SIZE, LIKES], "functionConfig": config({"patches": patches})})
+    for number in range(400):
+        assert of(answer, f"metadata.labels.l{number}")["source"]["field"] == f"spec.patches[0].patch[{number + 1}]"
+    added = of(answer, "spec.template.spec.domain.devices.disks[0].cdrom.bus")["source"]
+    assert added["field"] == "spec.patches[0].patch[401]"
+
+
+def test_a_default_that_is_worked_out_from_another_field_is_said() -> None:
+    pages = {**SIZE, "spec": {"cpu": {"guest": 1}, "memory": {"guest": "1Gi", "hugepages": {"pageSize": "1Gi"}}}}
+    found = of(krm_fn.explain({"items": [VM, pages, LIKES]}), "spec.template.spec.domain.memory.guest")["source"]
+    assert (found["field"], found.get("same")) == ("spec.memory.guest", "default")
 
 
 def test_a_pool_is_explained_whole() -> None:

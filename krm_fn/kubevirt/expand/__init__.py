@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.facts import Unmet
     from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.trace import Trace
 
 __all__ = [
     "BRIDGE_FORBIDDEN",
@@ -70,6 +71,7 @@ def expand(
     release: Release,
     defaults: bool,
     table: str = "instancetype",
+    trace: Trace | None = None,
 ) -> Expansion:
     """The VM with instancetype and preference (their specs, v1beta1) applied and its matchers removed, or the reason why not.
 
@@ -85,10 +87,10 @@ def expand(
     if completed:
         set_default_disks(spec)
         refusal = set_default_network(spec, cluster, release)
-    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table)
+    conflicts = apply(template, instancetype=instancetype, preference=preference, release=release, table=table, trace=trace)
     unmet = indivisible_vcpus(instancetype, preference, release)
     if defaults and completed and not conflicts:
-        refusal = complete(spec, cluster, release) or refusal
+        refusal = complete(spec, cluster, release, trace=trace) or refusal
     if preference is not None and not conflicts:
         defaulted = defaults and completed and cluster.known
         unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaulted)
@@ -101,8 +103,10 @@ def expand(
     )
 
 
-def complete(spec: Object, cluster: Cluster, release: Release) -> str:
+def complete(spec: Object, cluster: Cluster, release: Release, *, trace: Trace | None = None) -> str:
     """Write the defaults of expand-spec. Returns the refusal of the default network, or ""."""
+    if trace:
+        trace.before = copy(spec)
     refusal = set_instance_defaults(spec, cluster, release, certain=not cluster.known)
     since, until = WHOLLY_COMPLETED
     if not refusal and release.within(since=since, until=until):

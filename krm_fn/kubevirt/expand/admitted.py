@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.trace import Trace
 
 MACHINE_TYPE = (*DOMAIN, "machine", "type")
 ARCHITECTURE = (*INSTANCE_SPEC, "architecture")
@@ -31,12 +32,20 @@ DEFAULT_KINDS = (("instancetype", "virtualmachineclusterinstancetype"), ("prefer
 # The parts of a DataVolume template that get the preferred storage class, and the first release in which they do.
 CLAIMS: tuple[tuple[str, Version], ...] = (("pvc", ()), ("storage", (1, 0, 1)))
 PREFERRED_ARCHITECTURE_SINCE: Version = (1, 7)
+STORAGE_CLASS = ("spec", "volumes", "preferredStorageClassName")
 # Patch releases added the label of the DataSource too: (since, until) for each series of releases.
 ARCHITECTURE_LABEL_IN: tuple[tuple[Version, Version], ...] = (((1, 6, 4), (1, 7)), ((1, 7), ()))
 
 
 def admit(
-    vm: Object, *, preference: Object | None, namespace: str, bundle: Bundle, cluster: Cluster, release: Release
+    vm: Object,
+    *,
+    preference: Object | None,
+    namespace: str,
+    bundle: Bundle,
+    cluster: Cluster,
+    release: Release,
+    trace: Trace | None = None,
 ) -> Object:
     """The VM with architecture, machine type, storage classes and kinds filled in; `vm` itself if none is missing.
 
@@ -45,14 +54,20 @@ def admit(
     """
     if not isinstance(get(vm, INSTANCE_SPEC), dict):
         return vm
-    architecture, machine = platform(
-        vm, preference=preference, namespace=namespace, bundle=bundle, cluster=cluster, release=release
-    )
+    given: dict[str, Any] = {"namespace": namespace, "bundle": bundle, "cluster": cluster, "release": release}
+    architecture, machine = platform(vm, preference=preference, **given)
+    if trace:
+        bare = platform(vm, preference=None, **given)
+        usual = bare[0], cluster.machine_type(text(architecture), release)
+        _note(trace, vm, preference or {}, usual, release)
+        if machine == usual[1] != bare[1]:
+            trace.giver = "preference"
+            trace.note(MACHINE_TYPE, ("spec", "preferredArchitecture"), machine, root=())
     written = [(ARCHITECTURE, architecture), (MACHINE_TYPE, machine)]
     if release.within(until=KINDS_WRITTEN_UNTIL):
         written += [(("spec", key, "kind"), kind) for key, kind in DEFAULT_KINDS if isinstance(get(vm, ("spec", key)), dict)]
     missing = [(path, value) for path, value in written if is_set(value) and not is_set(get(vm, path))]
-    classed = with_storage_classes(vm, preference or {}, release)
+    classed = with_storage_classes(vm, preference or {}, release, trace=trace)
     if classed is vm and not missing:
         return vm
     admitted: Object = copy(classed)
@@ -78,12 +93,24 @@ def platform(
     return architecture, machine
 
 
+def _note(trace: Trace, vm: Object, preference: Object, usual: tuple[Any, Any], release: Release) -> None:
+    """Note the preferred architecture and machine type, and the usual ones, which a VM without a preference gets."""
+    preferred = _preferred_architecture(preference, release), get(preference, ("machine", "preferredMachineType"))
+    fields = ("spec", "preferredArchitecture"), ("spec", "machine", "preferredMachineType")
+    for path, wanted, field, default in zip((ARCHITECTURE, MACHINE_TYPE), preferred, fields, usual, strict=True):
+        if is_set(wanted):
+            trace.giver = "preference"
+            trace.note(path, field, wanted, root=(), kept=is_set(get(vm, path)))
+            trace.giver = "default"
+            trace.note(path, (), default, root=(), kept=True)
+
+
 def _preferred_architecture(preference: Object, release: Release) -> object:
     known = release.within(since=PREFERRED_ARCHITECTURE_SINCE)
     return preference.get("preferredArchitecture") if known else None
 
 
-def with_storage_classes(vm: Object, preference: Object, release: Release) -> Object:
+def with_storage_classes(vm: Object, preference: Object, release: Release, *, trace: Trace | None = None) -> Object:
     """The VM with the preferred storage class in the DataVolume templates that have none; `vm` itself if nothing changes.
 
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
@@ -94,15 +121,18 @@ def with_storage_classes(vm: Object, preference: Object, release: Release) -> Ob
     if not is_set(name) or not any(_claims_without_class(template, keys) for template in templates):
         return vm
     templates = copy(templates)
-    for template in templates:
-        for claim in _claims_without_class(template, keys):
+    for number, template in enumerate(templates):
+        for key, claim in _claims_without_class(template, keys):
             claim["storageClassName"] = name
+            if trace:
+                trace.giver = "preference"
+                trace.note((*DATA_VOLUMES, number, "spec", key, "storageClassName"), STORAGE_CLASS, name, root=())
     return {**vm, "spec": {**vm["spec"], "dataVolumeTemplates": templates}}
 
 
-def _claims_without_class(template: object, keys: list[str]) -> list[Object]:
-    claims = (get(template, ("spec", key)) for key in keys)
-    return [claim for claim in claims if isinstance(claim, dict) and claim.get("storageClassName") is None]
+def _claims_without_class(template: object, keys: list[str]) -> list[tuple[str, Object]]:
+    claims = ((key, get(template, ("spec", key))) for key in keys)
+    return [(key, claim) for key, claim in claims if isinstance(claim, dict) and claim.get("storageClassName") is None]
 
 
 def _labelled_architecture(vm: Object, namespace: str, bundle: Bundle, release: Release) -> str:

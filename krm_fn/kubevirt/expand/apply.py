@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.facts import Conflict
     from krm_fn.kubevirt.fields.verbs import Field, Groups
     from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.trace import Trace
 
 TABLES: dict[str, Sequence[Field]] = {
     "instancetype": INSTANCETYPE,
@@ -29,17 +30,27 @@ _groups: dict[tuple[str, Version], Groups] = {}
 
 
 def apply(
-    template: Object, *, instancetype: Object | None, preference: Object | None, release: Release, table: str = "instancetype"
+    template: Object,
+    *,
+    instancetype: Object | None,
+    preference: Object | None,
+    release: Release,
+    table: str = "instancetype",
+    trace: Trace | None = None,
 ) -> tuple[Conflict, ...]:
     """The fields that both the template and the instancetype set; empty if everything is applied.
 
     `table` is the field table of the instancetype. After conflicts, the template is incomplete and must not be used.
     upstream: pkg/instancetype/apply/vmi.go:ApplyToVMI
     """
-    application = Application(template, instancetype=instancetype, preference=preference, release=release)
+    application = Application(template, instancetype=instancetype, preference=preference, release=release, trace=trace)
     if instancetype is not None:
+        if trace:
+            trace.giver = "instancetype"
         carry_out(_compiled(table, release), instancetype, application)
     if preference is not None and not application.conflicts:
+        if trace:
+            trace.giver = "preference"
         carry_out(_compiled("preference", release), preference, application)
     return tuple(application.conflicts)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.configuration import Cluster
     from krm_fn.kubevirt.quantity import Quantity
     from krm_fn.kubevirt.releases import Release, Version
@@ -207,6 +208,11 @@ def _steps(release: Release, *, certain: bool) -> Sequence[Callable[[Object, Clu
     return _steps_of[key]
 
 
+def is_read(path: Path, release: Release) -> bool:
+    """True if the defaults of expand-spec in a release may depend on the value at a path of an instance's spec."""
+    return release.within(since=(1, 3, 1), until=(1, 4)) or any(path[: len(each)] == each for each in READ)
+
+
 def _amount(spec: Object, path: tuple[str, ...]) -> Quantity | None:
     """The quantity at a path; None if there is none or it is zero."""
     found = parse(get(spec, path))
@@ -217,6 +223,14 @@ def _page_size(spec: Object) -> Quantity | None:
     return parse(get(spec, ("domain", "memory", "hugepages", "pageSize")))
 
 
+# The places that the steps read, beside the devices and the volumes, which only the VM has.
+READ: tuple[Path, ...] = (
+    ("architecture",),
+    ("domain", "machine"),
+    ("domain", "resources"),
+    ("domain", "memory"),
+    *((*CPU, field) for field in ("dedicatedCpuPlacement", "sockets", "cores", "threads")),
+)
 STEPS = (
     Step(run=set_platform, setting="architectureConfiguration"),
     Step(run=_request_limited_cpu),

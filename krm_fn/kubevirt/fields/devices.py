@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, get, is_set
-from krm_fn.kubevirt.fields.verbs import as_written, enter_list, reach
+from krm_fn.kubevirt.fields.verbs import as_written, enter_list, fill, given, reach
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ DISK_TARGETS = ("disk", "cdrom", "lun")
 BINDINGS = ("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt", "passtBinding", "binding")
 
 
-def give_targets(application: Application, _value: Any, _: Path) -> None:
+def give_targets(application: Application, _value: Any, source: Path) -> None:
     """Make every disk without a target a plain `disk`. Every `devices` block does this, even an empty one.
 
     upstream: pkg/instancetype/preference/apply/disk.go:applyDiskPreferences
     """
-    for disk in as_list(get(application.spec, (*DEVICES, "disks"))):
+    for number, disk in enumerate(as_list(get(application.spec, (*DEVICES, "disks")))):
         if isinstance(disk, dict) and not any(is_set(disk.get(target)) for target in DISK_TARGETS):
-            disk["disk"] = {}
+            fill(application, (*DEVICES, "disks", number, "disk"), disk, {}, source)
 
 
 def as_sizes(block: Any) -> Any:
@@ -67,15 +67,15 @@ def is_lun(disk: Object) -> bool:
     return is_set(disk.get("lun")) and not is_disk(disk) and not is_cdrom(disk)
 
 
-def masquerade(application: Application, value: Any, _: Path) -> None:
+def masquerade(application: Application, value: Any, source: Path) -> None:
     """Use masquerade for every interface on the pod network that has no binding.
 
     upstream: pkg/instancetype/preference/apply/interface.go:applyInterfacePreferences
     """
-    for interface in as_list(get(application.spec, (*DEVICES, "interfaces"))):
+    for number, interface in enumerate(as_list(get(application.spec, (*DEVICES, "interfaces")))):
         bound = not isinstance(interface, dict) or any(is_set(interface.get(name)) for name in BINDINGS)
         if not bound and _on_pod_network(interface, application.spec):
-            interface["masquerade"] = as_written(value)
+            fill(application, (*DEVICES, "interfaces", number, "masquerade"), interface, value, source)
 
 
 def _on_pod_network(interface: Object, spec: Object) -> bool:
@@ -86,11 +86,12 @@ def _on_pod_network(interface: Object, spec: Object) -> bool:
     return False
 
 
-def add_panic_device(application: Application, value: Any, _: Path) -> None:
+def add_panic_device(application: Application, value: Any, source: Path) -> None:
     """Give a VM without panic devices one of the preferred model.
 
     upstream: pkg/instancetype/preference/apply/device.go:applyPanicDevicePreferences
     """
     devices = enter_list(reach(application.spec, DEVICES), "panicDevices")
     if not devices:
-        devices.append({"model": as_written(value)})
+        devices.append({})
+        fill(application, (*DEVICES, "panicDevices", 0, "model"), devices[0], value, source, present=given)

@@ -17,14 +17,18 @@ REQUESTS = ("domain", "resources", "requests")
 GUEST = ("domain", "memory", "guest")
 
 
-def overcommit(application: Application, value: Any, _: Path) -> None:
+def overcommit(application: Application, value: Any, source: Path) -> None:
     """The pod requests `value` percent less than the guest's memory, in the format of the instancetype's text.
 
     upstream: pkg/instancetype/apply/memory.go:applyMemory
     """
     guest = parse(get(application.instancetype, ("memory", "guest")))
     if guest and type(value) is int and value > 0:
-        reach(application.spec, REQUESTS)["memory"] = str(of_int(overcommitted(guest.value(), value), guest.format))
+        request = str(of_int(overcommitted(guest.value(), value), guest.format))
+        reach(application.spec, REQUESTS)["memory"] = request
+        if application.trace:
+            beside = ("instancetype", ("spec", "memory", "guest"))
+            application.trace.note((*REQUESTS, "memory"), source, request, beside=(beside,))
 
 
 def overcommitted(size: int, percent: int) -> int:

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.facts import Conflict
-from krm_fn.kubevirt.fields.verbs import as_written, enter, enter_list, filled, reach
+from krm_fn.kubevirt.fields.verbs import as_written, enter, enter_list, fill, filled, reach
 from krm_fn.kubevirt.holders import TEMPLATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.fields.verbs import Application
 
 FIRMWARE = ("domain", "firmware", "bootloader")
-# The bootloader, its field, and the field of the preference that refines it.
-REFINED = (("bios", "useSerial", "preferredUseBiosSerial"), ("efi", "secureBoot", "preferredUseSecureBoot"))
+# The bootloaders, each with the field of the preference that chooses it, its own field, and the preferred value for that.
+BOOTLOADERS = {
+    "bios": ("preferredUseBios", "useSerial", "preferredUseBiosSerial"),
+    "efi": ("preferredUseEfi", "secureBoot", "preferredUseSecureBoot"),
+}
 
 
-def add_cpu_features(application: Application, value: Any, _: Path) -> None:
+def add_cpu_features(application: Application, value: Any, source: Path) -> None:
     """Add the features that the VM does not set itself.
 
     upstream: pkg/instancetype/preference/apply/cpu.go:applyCPUPreferences; it crashes if the VM has no domain.cpu
     """
     features = enter_list(reach(application.spec, ("domain", "cpu")), "features")
     own = {_name(feature) for feature in features}
-    features.extend(as_written(feature) for feature in as_list(value) if _name(feature) not in own)
+    for feature in as_list(value):
+        if _name(feature) not in own:
+            features.append(as_written(feature))
+            if application.trace:
+                application.trace.note(("domain", "cpu", "features", len(features) - 1), source, features[-1])
 
 
 def _name(feature: Any) -> Any:
@@ -35,27 +43,28 @@ def _name(feature: Any) -> Any:
     return name if isinstance(name, str) else ""
 
 
-def set_up_firmware(application: Application, value: Any, _: Path) -> None:
+def set_up_firmware(application: Application, value: Any, source: Path) -> None:
     """Choose a bootloader if the VM has none, and complete it. preferredEfi has precedence over the two deprecated fields.
 
     upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
     """
     preferred, loader = as_map(value), reach(application.spec, FIRMWARE)
-    _set_up_bios(preferred, loader)
+    _set_up(application, "bios", preferred, source)
     if is_set(preferred.get("preferredEfi")) and not _is_chosen(loader):
-        loader["efi"] = as_written(preferred["preferredEfi"])
+        fill(application, (*FIRMWARE, "efi"), loader, preferred["preferredEfi"], (*source, "preferredEfi"))
+        if application.trace and preferred.get("preferredUseEfi") is True:
+            application.trace.note((*FIRMWARE, "efi"), (*source, "preferredUseEfi"), {}, kept=True)
         return
-    _set_up_efi(preferred, loader)
+    _set_up(application, "efi", preferred, source)
 
 
-def set_up_earlier_firmware(application: Application, value: Any, _: Path) -> None:
+def set_up_earlier_firmware(application: Application, value: Any, source: Path) -> None:
     """The same without preferredEfi, which 1.4 added.
 
     upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences
     """
-    preferred, loader = as_map(value), reach(application.spec, FIRMWARE)
-    _set_up_bios(preferred, loader)
-    _set_up_efi(preferred, loader)
+    for kind in BOOTLOADERS:
+        _set_up(application, kind, as_map(value), source)
 
 
 def set_up_first_firmware(application: Application, value: Any, source: Path) -> None:
@@ -64,42 +73,40 @@ def set_up_first_firmware(application: Application, value: Any, source: Path) ->
     upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences
     """
     set_up_earlier_firmware(application, value, source)
-    for block, field, preferred in REFINED:
-        chosen = reach(application.spec, FIRMWARE).get(block)
+    for kind, (_, field, preferred) in BOOTLOADERS.items():
+        chosen = reach(application.spec, FIRMWARE).get(kind)
         if isinstance(chosen, dict) and is_set(as_map(value).get(preferred)):
-            chosen[field] = as_written(value[preferred])
+            chosen.pop(field, None)
+            fill(application, (*FIRMWARE, kind, field), chosen, value[preferred], (*source, preferred))
 
 
-def _set_up_bios(preferred: dict[str, Any], loader: dict[str, Any]) -> None:
-    if preferred.get("preferredUseBios") is True and not _is_chosen(loader):
-        loader["bios"] = {}
-    _refine(loader, "bios", "useSerial", preferred.get("preferredUseBiosSerial"))
+def _set_up(application: Application, kind: str, preferred: Object, source: Path) -> None:
+    """Choose a bootloader, if it is preferred and the VM has none, and complete it if it is the one that the VM has."""
+    use, field, wanted = BOOTLOADERS[kind]
+    loader = reach(application.spec, FIRMWARE)
+    if preferred.get(use) is True and not _is_chosen(loader):
+        fill(application, (*FIRMWARE, kind), loader, {}, (*source, use))
+    chosen = loader.get(kind)
+    if isinstance(chosen, dict) and is_set(preferred.get(wanted)):
+        fill(application, (*FIRMWARE, kind, field), chosen, preferred[wanted], (*source, wanted))
 
 
-def _set_up_efi(preferred: dict[str, Any], loader: dict[str, Any]) -> None:
-    if preferred.get("preferredUseEfi") is True and not _is_chosen(loader):
-        loader["efi"] = {}
-    _refine(loader, "efi", "secureBoot", preferred.get("preferredUseSecureBoot"))
-
-
-def _is_chosen(loader: dict[str, Any]) -> bool:
+def _is_chosen(loader: Object) -> bool:
     return is_set(loader.get("bios")) or is_set(loader.get("efi"))
 
 
-def _refine(loader: dict[str, Any], kind: str, field: str, value: Any) -> None:
-    chosen = loader.get(kind)
-    if isinstance(chosen, dict) and is_set(value) and not is_set(chosen.get(field)):
-        chosen[field] = as_written(value)
-
-
-def set_clock_offset(application: Application, value: Any, _: Path) -> None:
+def set_clock_offset(application: Application, value: Any, source: Path) -> None:
     """Set the complete offset, but only if the VM sets neither a timezone nor UTC.
 
     upstream: pkg/instancetype/preference/apply/clock.go:applyClockPreferences
     """
     clock = reach(application.spec, ("domain", "clock"))
-    if clock.get("utc") is None and clock.get("timezone") is None:
-        clock.update({key: as_written(below) for key, below in as_map(value).items() if below is not None})
+    kept = clock.get("utc") is not None or clock.get("timezone") is not None
+    for key, below in as_map(value).items():
+        if below is not None and not kept:
+            clock[key] = as_written(below)
+        if below is not None and application.trace:
+            application.trace.note(("domain", "clock", key), (*source, key), as_written(below), kept=kept)
 
 
 def claim_annotations(application: Application, value: Any, source: Path) -> None:
@@ -122,7 +129,7 @@ def claim_annotations(application: Application, value: Any, source: Path) -> Non
     default_annotations(application, value, source)
 
 
-def default_annotations(application: Application, value: Any, _: Path) -> None:
+def default_annotations(application: Application, value: Any, source: Path) -> None:
     """Annotate the template with the annotations that it does not have.
 
     upstream: pkg/instancetype/preference/apply/annotations.go:applyPreferenceAnnotations
@@ -130,4 +137,7 @@ def default_annotations(application: Application, value: Any, _: Path) -> None:
     if filled(value):
         annotations = enter(enter(application.template, "metadata"), "annotations")
         for key, text in value.items():
+            if application.trace:
+                at = ("metadata", "annotations", key)
+                application.trace.note(at, (*source, key), as_written(text), root=TEMPLATE, kept=key in annotations)
             annotations.setdefault(key, as_written(text))

@@ -69,7 +69,9 @@ DEVICES = (
     Field("devices.preferredDiskIO", default_each(DISKS, "io", where=is_disk)),
     Field("devices.preferredDiskDedicatedIoThread", default_each(DISKS, "dedicatedIOThread", where=is_disk), until=(1, 3)),
     Field(
-        "devices.preferredDiskDedicatedIoThread", default_each(DISKS, "dedicatedIOThread", where=is_virtio_disk), since=(1, 3)
+        "devices.preferredDiskDedicatedIoThread",
+        default_each(DISKS, "dedicatedIOThread", where=is_virtio_disk, read="disk.bus"),
+        since=(1, 3),
     ),
     Field("devices.preferredCdromBus", default_each(DISKS, "cdrom.bus", where=is_cdrom)),
     Field("devices.preferredLunBus", default_each(DISKS, "lun.bus", where=is_lun)),
@@ -118,9 +120,9 @@ PREFERENCE = (
     Field("features.preferredKvm", default("domain.features.kvm")),
     Field("features.preferredPvspinlock", default("domain.features.pvspinlock")),
     Field("features.preferredSmm", default("domain.features.smm")),
-    Field("firmware", set_up_first_firmware, until=(1, 0, 1)),
-    Field("firmware", set_up_earlier_firmware, since=(1, 0, 1), until=(1, 4)),
-    Field("firmware", set_up_firmware, since=(1, 4)),
+    Field("firmware", ensure("domain.firmware.bootloader"), set_up_first_firmware, until=(1, 0, 1)),
+    Field("firmware", ensure("domain.firmware.bootloader"), set_up_earlier_firmware, since=(1, 0, 1), until=(1, 4)),
+    Field("firmware", ensure("domain.firmware.bootloader"), set_up_firmware, since=(1, 4)),
     Field("firmware.preferredUseBios", consulted(FIRMWARE)),
     Field("firmware.preferredUseBiosSerial", consulted(FIRMWARE)),
     Field("firmware.preferredEfi", consulted(FIRMWARE)),

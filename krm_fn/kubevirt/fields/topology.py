@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get, is_nonzero
+from krm_fn.base.paths import as_map, copy, drop, get, is_nonzero
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.fields.verbs import reach
 
@@ -20,6 +20,14 @@ DEFAULT_TOPOLOGY = "sockets"
 DEFAULT_RATIO = 2
 THREADS_PER_CORE = 2
 UINT32 = 2**32
+
+# The fields of a preference that decide the layout.
+WISHES: tuple[Path, ...] = (
+    ("cpu", "preferredCPUTopology"),
+    ("cpu", "spreadOptions", "across"),
+    ("cpu", "spreadOptions", "ratio"),
+    ("preferSpreadSocketToCoreRatio",),
+)
 
 # The deprecated names that v1beta1 still accepts for the topologies.
 DEPRECATED = {
@@ -120,17 +128,30 @@ def whole_number(value: object) -> int:
     return value if type(value) is int and value > 0 else 0
 
 
-def lay_out(application: Application, value: Any, _: Path) -> None:
+def lay_out(application: Application, value: Any, source: Path) -> None:
     """Write the vCPUs into domain.cpu.
 
     upstream: pkg/instancetype/apply/cpu.go:applyGuestCPUTopology
     """
     cpu = reach(application.spec, CPU)
-    for field, count in laid_out(whole_number(value), application.preference, application.release).items():
+    layout = laid_out(whole_number(value), application.preference, application.release)
+    for field, count in layout.items():
         if count:
             cpu[field] = count
         else:
             cpu.pop(field, None)  # Go does not write a plain zero
+    if application.trace:
+        others = [(path, _without(application, path, whole_number(value))) for path in WISHES]
+        for field, count in ((field, count) for field, count in layout.items() if count):
+            deciding = (("preference", ("spec", *path)) for path, other in others if other[field] != count)
+            application.trace.note((*CPU, field), source, count, beside=tuple(deciding))
+
+
+def _without(application: Application, path: Path, vcpus: int) -> dict[str, int]:
+    """The layout without a field of the preference."""
+    preference = copy(application.preference)
+    drop(preference, path)
+    return laid_out(vcpus, preference, application.release)
 
 
 def laid_out(vcpus: int, preference: Object | None, release: Release) -> dict[str, int]:

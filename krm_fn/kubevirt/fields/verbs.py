@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Release, Version
+    from krm_fn.kubevirt.trace import Trace
 
     Verb = Callable[["Application", Any, Path], None]
     Plan = tuple[tuple[Verb, Any, Path], ...]
@@ -41,18 +42,28 @@ PLAIN = ("endOfInterrupt", "hidden", "logical", "physical")
 
 
 class Application:
-    """One application of two specs: the VM's own template, which the verbs change, and the conflicts that were found."""
+    """One application of two specs: the VM's own template, which the verbs change, and the conflicts that were found.
 
-    __slots__ = ("conflicts", "instancetype", "preference", "release", "spec", "template")
+    The verbs tell `trace` what they write and why, if somebody asks.
+    """
+
+    __slots__ = ("conflicts", "instancetype", "preference", "release", "spec", "template", "trace")
 
     def __init__(
-        self, template: Object, *, release: Release, preference: Object | None, instancetype: Object | None = None
+        self,
+        template: Object,
+        *,
+        release: Release,
+        preference: Object | None,
+        instancetype: Object | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.template = template
         self.spec = enter(template, "spec")
         self.instancetype = instancetype
         self.preference = preference
         self.release = release
+        self.trace = trace
         self.conflicts: list[Conflict] = []
 
 
@@ -203,10 +214,12 @@ def overwrite(target: str, *, present: Callable[[object], bool] = is_set, writte
     """`target` always gets the value. It is removed if Go does not write the value."""
     *way, last = target.split(".")
 
-    def verb(application: Application, value: Any, _: Path) -> None:
+    def verb(application: Application, value: Any, source: Path) -> None:
         place = reach(application.spec, way)
         if present(value):
             place[last] = written(value)
+            if application.trace:
+                application.trace.note((*way, last), source, place[last])
         else:
             place.pop(last, None)
 
@@ -224,26 +237,45 @@ def claim(
     return forbid(target, present=present, upstream=upstream), overwrite(target, present=present, written=written)
 
 
+def fill(
+    application: Application,
+    at: tuple[Any, ...],
+    place: Object,
+    value: Any,
+    source: Path,
+    *,
+    present: Callable[[object], bool] = is_set,
+    written: Callable[[Any], Any] = as_written,
+    read: Path = (),
+) -> None:
+    """Give `place`, the map in which the path `at` ends, the value if it has none there."""
+    kept = present(place.get(at[-1]))
+    if not kept:
+        place[at[-1]] = written(value)
+    if application.trace:
+        application.trace.note(at, source, written(value), kept=kept, read=read)
+
+
 def default(target: str) -> Verb:
     """`target` gets the value if it is unset; maps on the way are created."""
-    *way, last = target.split(".")
+    at = tuple(target.split("."))
+    way = at[:-1]
 
-    def verb(application: Application, value: Any, _: Path) -> None:
-        place = reach(application.spec, way)
-        if not is_set(place.get(last)):
-            place[last] = as_written(value)
+    def verb(application: Application, value: Any, source: Path) -> None:
+        fill(application, at, reach(application.spec, way), value, source)
 
     return verb
 
 
 def default_within(target: str) -> Verb:
     """`target` gets the value if it is unset and the map around it exists."""
-    *way, last = target.split(".")
+    at = tuple(target.split("."))
+    way = at[:-1]
 
-    def verb(application: Application, value: Any, _: Path) -> None:
-        place = get(application.spec, tuple(way))
-        if isinstance(place, dict) and not is_set(place.get(last)):
-            place[last] = as_written(value)
+    def verb(application: Application, value: Any, source: Path) -> None:
+        place = get(application.spec, way)
+        if isinstance(place, dict):
+            fill(application, at, place, value, source)
 
     return verb
 
@@ -259,17 +291,22 @@ def default_each(
     where: Callable[[Object], bool] = anywhere,
     present: Callable[[object], bool] = is_set,
     written: Callable[[Any], Any] = as_written,
+    read: str = "",
 ) -> Verb:
-    """`target` gets the value if it is unset, in every entry of a list, or in those for which `where` is true."""
-    listed = tuple(entries.split("."))
-    *way, last = target.split(".")
+    """`target` gets the value if it is unset, in every entry of a list, or in those for which `where` is true.
 
-    def verb(application: Application, value: Any, _: Path) -> None:
-        for entry in as_list(get(application.spec, listed)):
+    `read` is the place in an entry of the value that `where` compares.
+    """
+    listed, inside = tuple(entries.split(".")), tuple(target.split("."))
+    compared = tuple(read.split(".")) if read else ()
+
+    def verb(application: Application, value: Any, source: Path) -> None:
+        for number, entry in enumerate(as_list(get(application.spec, listed))):
             if isinstance(entry, dict) and where(entry):
-                place = reach(entry, way)
-                if not present(place.get(last)):
-                    place[last] = written(value)
+                at: Path = (*listed, number, *inside)
+                beside: Path = (*listed, number, *compared) if read else ()
+                place = reach(entry, inside[:-1])
+                fill(application, at, place, value, source, present=present, written=written, read=beside)
 
     return verb
 
@@ -278,8 +315,11 @@ def ensure(target: str) -> Verb:
     """Create the map at `target` if it is missing, empty as in Go."""
     way = tuple(target.split("."))
 
-    def verb(application: Application, _value: Any, _: Path) -> None:
-        reach(application.spec, way)
+    def verb(application: Application, _value: Any, source: Path) -> None:
+        created = application.trace and get(application.spec, way) is None
+        block = reach(application.spec, way)
+        if application.trace and created:
+            application.trace.note(way, source, block)
 
     return verb
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.domain import Preset
     from krm_fn.kubevirt.presets.era import Era
     from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.trace import Trace
 
 # KubeVirt did not rename the prefix when it renamed the kind.
 APPLIED_PREFIX = "virtualmachinepreset.kubevirt.io/"
@@ -38,7 +39,13 @@ _DRAWN = "<drawn when the VM is created>"
 
 
 def apply_presets(
-    instance: Object, presets: Group | Sequence[Entry | Object], *, release: Release, namespace: str = "", owned: bool = False
+    instance: Object,
+    presets: Group | Sequence[Entry | Object],
+    *,
+    release: Release,
+    namespace: str = "",
+    owned: bool = False,
+    trace: Trace | None = None,
 ) -> Applied:
     """The instance with the matching presets applied, in the given order, and the facts about them.
 
@@ -56,7 +63,7 @@ def apply_presets(
         found = Applied(instance=instance, excluded=True)
     else:
         seen = presets if isinstance(presets, Group) else _seen(presets, namespace or effective_namespace(instance))
-        found = _matched(instance, seen, release=release, era=era)
+        found = _matched(instance, seen, release=release, era=era, trace=trace)
     if owned or not era.marker:
         return found
     return found.but(instance=_annotated(found.instance, {era.marker: group_version_of(release)}))
@@ -70,6 +77,7 @@ def fold_presets(
     namespace: str,
     at: Path = TEMPLATE,
     firmware_too: bool = False,
+    trace: Trace | None = None,
 ) -> Applied:
     """The owner of a template with the presets merged into it; the result's `instance` is the owner.
 
@@ -85,7 +93,7 @@ def fold_presets(
     instance = {**template, "apiVersion": owner.get("apiVersion")}
     if not firmware_too:
         instance = _with_firmware(instance)
-    found = apply_presets(instance, presets, release=release, namespace=namespace, owned=True)
+    found = apply_presets(instance, presets, release=release, namespace=namespace, owned=True, trace=trace)
     firmware = get(template if not firmware_too else found.instance, _FIRMWARE)
     found = found.but(conflicts=tuple(_without_drawn(conflict, firmware) for conflict in found.conflicts))
     if not found.applied:
@@ -109,7 +117,7 @@ def _seen(presets: Sequence[Entry | Object], namespace: str) -> Group:
     return Group([entry for entry in map(_entry, presets) if effective_namespace(entry.obj) == namespace])
 
 
-def _matched(instance: Object, presets: Group, *, release: Release, era: Era) -> Applied:
+def _matched(instance: Object, presets: Group, *, release: Release, era: Era, trace: Trace | None) -> Applied:
     """The instance after the presets whose selector matches it, unless the era refuses it."""
     invalid = presets.invalid
     if invalid and era.refuses_selectors:
@@ -118,10 +126,10 @@ def _matched(instance: Object, presets: Group, *, release: Release, era: Era) ->
     disagreements = tuple(_disagreements(matching, release)) if era.compares_presets else ()
     if disagreements:
         return Applied(instance=instance, invalid=invalid, disagreements=disagreements, refused="disagreement")
-    return _merged(instance, matching, release=release, era=era).but(invalid=invalid)
+    return _merged(instance, matching, release=release, era=era, trace=trace).but(invalid=invalid)
 
 
-def _merged(instance: Object, matching: Sequence[Preset], *, release: Release, era: Era) -> Applied:
+def _merged(instance: Object, matching: Sequence[Preset], *, release: Release, era: Era, trace: Trace | None) -> Applied:
     domain = Domain(copy(domain_of(instance)))
     order = tuple(_order(matching, domain, release))
     applied: list[Entry] = []
@@ -129,9 +137,13 @@ def _merged(instance: Object, matching: Sequence[Preset], *, release: Release, e
     idle: list[Entry] = []
     for preset in matching:
         clashing = tuple(clashes(preset, domain, release))
-        credited = merge(preset, domain, release, era)
+        credited = merge(preset, domain, release, era, trace=trace)
         if credited:
             applied.append(preset.entry)
+            if trace:
+                trace.giver = preset.entry
+                at = ("metadata", "annotations", APPLIED_PREFIX + name_of(preset.entry.obj))
+                trace.note(at, DOMAIN, group_version_of(release), root=TEMPLATE)
         if clashing:
             conflicts.append(PresetConflict(preset=preset.entry, clashes=clashing, partial=credited))
         elif not credited and era.reports_idle:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import as_map, drop, get, is_nonzero
 from krm_fn.kubevirt.fields.verbs import as_written
+from krm_fn.kubevirt.holders import DOMAIN as TEMPLATE_DOMAIN
 from krm_fn.kubevirt.presets.amounts import same_amount, same_form
 from krm_fn.kubevirt.presets.domain import DOMAIN
 from krm_fn.kubevirt.presets.facts import Clash
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.presets.domain import Domain, Preset
     from krm_fn.kubevirt.presets.era import Era
     from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.trace import Trace
 
 
 def clashes(preset: Preset, domain: Domain, release: Release) -> Iterator[Clash]:
@@ -37,7 +39,7 @@ def clashes(preset: Preset, domain: Domain, release: Release) -> Iterator[Clash]
             yield Clash(path=path, upstream=section.upstream, value=value, current=domain.current(section))
 
 
-def merge(preset: Preset, domain: Domain, release: Release, era: Era) -> bool:
+def merge(preset: Preset, domain: Domain, release: Release, era: Era, *, trace: Trace | None = None) -> bool:
     """Copy the sections that the domain does not have from a preset's domain; True if the preset counts as applied.
 
     Changes `domain` in place. A section that the domain has does not change, even if it is empty.
@@ -45,10 +47,21 @@ def merge(preset: Preset, domain: Domain, release: Release, era: Era) -> bool:
     credited = False
     for section, value in preset.offers(release):
         copies = domain.is_fillable(section)
+        if trace:
+            trace.giver = preset.entry
+            _note(trace, section, _written(section, value), kept=not copies)
         if copies:
             domain.fill(section, _written(section, value))
         credited |= copies if era.credits_copies else _held(section, preset, domain, by_value=era.amounts_by_value)
     return credited
+
+
+def _note(trace: Trace, section: Section, written: Any, *, kept: bool) -> None:
+    """Note a section, and first what Go writes with it in any case."""
+    field = (*DOMAIN, *section.path)
+    for key in section.always:
+        trace.note((*section.path, key), field, {}, root=TEMPLATE_DOMAIN, kept=kept)
+    trace.note(section.path, field, written, root=TEMPLATE_DOMAIN, kept=kept)
 
 
 class SeenValues:
