@@ -11,7 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from krm_fn.base.work import Budget, SpentError
 from krm_fn.flux.patterns import BadPatternError, matches
+from krm_fn.flux.substitution import FluxError
 from krm_fn.sources.files import read_found
 
 if TYPE_CHECKING:
@@ -29,19 +31,26 @@ DEFAULTS = (
     *("codeship-services.yml", "codeship-steps.yml", "**/.goreleaser.yml", "**/.sops.yaml", "**/.flux.yaml"),
 )
 ANY = "**"
+SPECIAL = frozenset("*?[\\")
+# Of work for the rules of a repository, whose author may be a stranger; a rule with a pattern takes as much as many names.
+UNITS, OF_PATTERN = 20_000_000, 50
 
 
 class Rule(NamedTuple):
-    """One line: the folder that it is for, the steps of its pattern, and what it says of the files that match."""
+    """One line: the folder that it is for, the steps of its pattern, and what it says of the files that match.
+
+    `name` is one that each file has in its path which the rule matches, "" for a pattern.
+    """
 
     folder: tuple[str, ...]
     steps: tuple[str, ...]
     includes: bool
     folders_only: bool
+    name: str
 
 
 def packed(root: str, ignore: str | None = None) -> list[str]:
-    """The paths of the files that are packed, from the root. `ignore` is `spec.ignore` of the source."""
+    """The paths of the files that are packed, from the root. `ignore` is `spec.ignore` of the source. Raises: FluxError."""
     packing = Packing(root, ignore)
     return [file for file in packing.files if packing.has(Path(root, file))]
 
@@ -57,11 +66,25 @@ class Packing:
         ]
         rules += _rules(ignore or "")
         self._rules = [*_rules("\n".join(OF_GIT)), *(rules or _rules("\n".join(DEFAULTS)))]
+        self._spend = Budget(UNITS).spend
 
     def has(self, file: Path) -> bool:
-        """True for a file that is packed."""
+        """True for a file that is packed. Raises: FluxError where there are too many rules and files."""
         path = os.path.relpath(file.absolute(), self._root).replace(os.sep, "/")
-        return path in self._known and not _is_left_out(path.split("/"), self._rules)
+        try:
+            return path in self._known and not self._is_left_out(path.split("/"))
+        except SpentError:
+            raise FluxError("path", f"the rules of {FILE} and spec.ignore take too much work; write fewer") from None
+
+    def _is_left_out(self, path: Steps) -> bool:
+        self._spend(len(self._rules))
+        for rule in reversed(self._rules):
+            if rule.name and rule.name not in path:
+                continue
+            self._spend(OF_PATTERN)
+            if _covers(rule, path):
+                return not rule.includes
+        return False
 
 
 def _in_order(files: Sequence[str]) -> list[str]:
@@ -90,12 +113,9 @@ def _rule(line: str, folder: tuple[str, ...]) -> Rule:
     pattern = line.removeprefix("!")
     if not pattern.endswith("\\ "):
         pattern = pattern.rstrip(" ")
-    return Rule(folder, tuple(pattern.removesuffix("/").split("/")), line != line.removeprefix("!"), pattern.endswith("/"))
-
-
-def _is_left_out(path: Steps, rules: Sequence[Rule]) -> bool:
-    last = next((rule for rule in reversed(rules) if _covers(rule, path)), None)
-    return last is not None and not last.includes
+    steps = tuple(pattern.removesuffix("/").split("/"))
+    name = next((step for step in steps if step and SPECIAL.isdisjoint(step)), "")
+    return Rule(folder, steps, line != line.removeprefix("!"), pattern.endswith("/"), name)
 
 
 def _covers(rule: Rule, path: Steps) -> bool:

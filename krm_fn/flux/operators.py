@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from krm_fn.base.work import Budget, SpentError
+from krm_fn.base.work import Budget
 from krm_fn.flux.patterns import BadPatternError, matches
 from krm_fn.flux.templates import BadSubstitutionError, Expression, parsed
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 DEFAULTING = ("=", ":-", ":=", ":?", ":+")
 INTEGER = re.compile(rb"[+-]?[0-9]+")
 INT64 = 1 << 63
-UNITS = 1_000_000  # of work for the patterns of one text, whose author may be a stranger
+# Of work for the values in the texts of a run, whose author may be a stranger: a unit stands for eight bytes that are made.
+UNITS = 4_000_000
 
 
 class UnsetVariableError(Exception):
@@ -32,25 +33,37 @@ class UnsetVariableError(Exception):
         self.variable = variable
 
 
-def substituted(text: bytes, variables: Mapping[bytes, bytes], *, strict: bool, unknown: list[str] | None = None) -> bytes:
+def substituted(
+    text: bytes,
+    variables: Mapping[bytes, bytes],
+    *,
+    strict: bool,
+    unknown: list[str] | None = None,
+    work: Budget | None = None,
+) -> bytes:
     """A text with the values of its variables; unset ones are empty, unless `strict`.
 
-    With `unknown`, unset ones without a default stay as they are written, and their names go into it.
-    Raises: BadSubstitutionError, UnsetVariableError.
+    With `unknown`, unset ones without a default stay as they are written, and their names go into it. `work` is what may still
+    be done for this text and others. Raises: BadSubstitutionError, UnsetVariableError; SpentError for values that are too long.
     """
-    run = _Run(variables, strict=strict, unknown=unknown)
+    run = _Run(variables, strict=strict, unknown=unknown, work=work or Budget(UNITS))
     return b"".join(map(run.value, parsed(text)))
 
 
 class _Run:
-    def __init__(self, variables: Mapping[bytes, bytes], *, strict: bool, unknown: list[str] | None) -> None:
+    def __init__(self, variables: Mapping[bytes, bytes], *, strict: bool, unknown: list[str] | None, work: Budget) -> None:
         self._variables, self._strict, self._unknown = variables, strict, unknown
-        self._spend = Budget(UNITS).spend
+        self._spend = work.spend
 
     def value(self, part: bytes | Expression) -> bytes:
         """The text of a part of a text."""
         if not isinstance(part, Expression):
             return part
+        made = self._value(part)
+        self._spend(1 + len(made) // 8)
+        return made
+
+    def _value(self, part: Expression) -> bytes:
         arguments = [self.value(each) for each in part.arguments]
         is_unset = part.variable not in self._variables and part.operator not in DEFAULTING
         if is_unset and self._unknown is not None:
@@ -82,8 +95,6 @@ class _Run:
                     found = length
             except BadPatternError:
                 return 0
-            except SpentError:
-                raise BadSubstitutionError from None
             if found and longest:
                 return found
         return found

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from krm_fn.base.encoding import from_base64
 from krm_fn.base.objects import annotations_of, group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, with_scalars
+from krm_fn.base.work import Budget
 from krm_fn.flux.applying import added_to
+from krm_fn.flux.operators import UNITS
 from krm_fn.flux.shapes import SPEC, WrongTypeError, shaped
 from krm_fn.flux.substitution import FluxError, substitute
 from krm_fn.yamlio.scalars import as_json
@@ -79,7 +81,7 @@ class _Substitution:
     def __init__(
         self, kustomization: Object, post: Object, substitutes: Iterable[Object], *, strict: bool, unknown: list[str] | None
     ) -> None:
-        self._post, self._strict, self._unknown = as_map(post), strict, unknown
+        self._post, self._strict, self._unknown, self._work = as_map(post), strict, unknown, Budget(UNITS)
         self._namespace = namespace_of(kustomization)
         self._given = {(kind_of(each), namespace_of(each), name_of(each)): each for each in substitutes}
 
@@ -104,7 +106,8 @@ class _Substitution:
 
     def _substituted(self, obj: Object) -> Object:
         always = self._unknown is not None or self._post.get("substituteStrategy") == ALWAYS
-        return substitute(obj, self._variables, strict=self._strict, always=always, unknown=self._unknown)
+        how: dict[str, Any] = {"strict": self._strict, "always": always, "unknown": self._unknown}
+        return substitute(obj, self._variables, **how, work=self._work)
 
     @cached_property
     def _variables(self) -> dict[str, str]:

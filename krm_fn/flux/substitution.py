@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import annotations_of, labels_of
+from krm_fn.base.work import SpentError
 from krm_fn.flux.operators import UnsetVariableError, substituted
 from krm_fn.flux.templates import BadSubstitutionError
 from krm_fn.yamlio.go_text import go_text
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.work import Budget
 
 SWITCH, OFF = "kustomize.toolkit.fluxcd.io/substitute", "disabled"  # a label or an annotation
 NAME = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
@@ -48,20 +50,31 @@ def substitute(
     strict: bool,
     always: bool = False,
     unknown: list[str] | None = None,
+    work: Budget | None = None,
 ) -> Object:
     """An object with the values of variables, as Flux's `postBuild` puts them in. Without variables nothing happens, unless
     `always`. An unset variable without a default is an error where `strict`, and else empty. With `unknown`, it stays as it is
-    written, and its name goes into that.
+    written, and its name goes into that. `work` is what may still be done for this object and others.
 
     Raises: FluxError.
     """
     try:
-        return _substituted(obj, variables, strict=strict, always=always, unknown=unknown)
+        return _substituted(obj, variables, strict=strict, always=always, unknown=unknown, work=work)
+    except SpentError:
+        raise FluxError("substitution", "the values of variables take too much work; make them shorter") from None
     except RecursionError:
         raise FluxError("yaml", "maps and lists are nested too deep in the object") from None
 
 
-def _substituted(obj: Object, variables: Mapping[str, str], *, strict: bool, always: bool, unknown: list[str] | None) -> Object:
+def _substituted(
+    obj: Object,
+    variables: Mapping[str, str],
+    *,
+    strict: bool,
+    always: bool,
+    unknown: list[str] | None,
+    work: Budget | None,
+) -> Object:
     if REFUSED.search(json.dumps(obj, ensure_ascii=False)):
         raise FluxError("yaml", "a control character is in the object, which Flux can't read; remove it")
     if not (variables or always) or OFF in (labels_of(obj).get(SWITCH), annotations_of(obj).get(SWITCH)):
@@ -70,7 +83,7 @@ def _substituted(obj: Object, variables: Mapping[str, str], *, strict: bool, alw
         raise FluxError("name", f"Flux refuses the name {wrong!r} of a variable; expected letters, digits and _ alone")
     values = {name.encode(): value.replace("\n", "").encode() for name, value in variables.items()}
     try:
-        made = substituted(go_text(obj).encode(), values, strict=strict, unknown=unknown)
+        made = substituted(go_text(obj).encode(), values, strict=strict, unknown=unknown, work=work)
     except UnsetVariableError as error:
         name = error.variable
         message = f"the variable {name} has no value; set it in postBuild, or give it a default: ${{{name}:=value}}"

@@ -195,22 +195,26 @@ class Flux:
         own = Delivery(obj, each.file, each.item, each.line, each.column, "", b"", b"", cluster=cluster)
         here = joined(".", folder)
         try:
-            file, manifest = generated(folder, spec_of(obj), self._root, self._is_there(obj))
+            return self._found(obj, own, folder)
         except FluxError as error:
             problem, inputs = delivering.refused(own, error), tuple(sorted(all_below([here])))
             return Target(here, here, each.file, (), inputs, problem, delivery=own)
+
+    def _found(self, obj: Object, own: Delivery, folder: str) -> Target | None:
+        """The target in a folder with the kustomization that Flux writes there. Raises: FluxError."""
+        here, is_there = joined(".", folder), self._is_there(obj)
+        file, manifest = generated(folder, spec_of(obj), self._root, is_there)
         file, made = joined(".", file), json.dumps(manifest).encode()
         own = own._replace(generated=file, text=made, original=_read(file))
         if (file, made) not in self._targets:
             with delivering.entered(Target(here, here, file, (), (), delivery=own)):
                 found = target_of(here, [self._root])
-            is_there = self._is_there(obj)
             inputs = tuple(one for one in found.inputs if one == file or is_there(Path(one))) if found else ()
             self._targets[file, made] = (
                 found._replace(inputs=inputs, problem=_shown(found, file, self._root)) if found else None
             )
-        found = self._targets[file, made]
-        return found._replace(delivery=own) if found else None
+        known = self._targets[file, made]
+        return known._replace(delivery=own) if known else None
 
     def _is_there(self, obj: Object) -> Callable[[Path], bool]:
         """True of the files that Flux has of the source."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_fn.deliveries.flux import FluxError, substitute
+from krm_fn.flux.artifact import packed
 
 
 def answer(case):
@@ -90,3 +91,24 @@ def test_work_for_patterns_is_limited() -> None:
     with pytest.raises(FluxError) as raised:
         value_of("${X##" + "*a" * 40 + "*b}", X="a" * 3000)
     assert raised.value.kind == "substitution"
+
+
+def test_work_for_long_values_is_limited() -> None:
+    with pytest.raises(FluxError, match="too much work") as error:
+        value_of("${X}" * 16_000, X="x" * 20_000)
+    assert error.value.kind == "substitution"
+
+
+def test_work_for_ignore_rules_is_limited(tmp_path) -> None:
+    for number in range(800):
+        (tmp_path / f"{number}.yaml").write_text("")
+    (tmp_path / ".sourceignore").write_text("".join(f"{number}*\n" for number in range(9_000, 9_800)))
+    with pytest.raises(FluxError, match="take too much work"):
+        packed(str(tmp_path))
+
+
+def test_many_ignore_rules_that_name_files_are_read(tmp_path) -> None:
+    for number in range(800):
+        (tmp_path / f"{number}.yaml").write_text("")
+    (tmp_path / ".sourceignore").write_text("".join(f"{number}.yaml\n" for number in range(1, 2_000)))
+    assert packed(str(tmp_path)) == [".sourceignore", "0.yaml"]
