@@ -14,9 +14,12 @@ from krm_fn.kubevirt.updates.transition import fresh, transition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
     from krm_fn.changes.repeats import Repeats
+    from krm_fn.kubevirt.updates.machine import World
     from krm_fn.kubevirt.updates.transition import Transition
 
 ERROR, UNMOVED = "error", "migration:nobody"
@@ -39,6 +42,8 @@ def _updated(pair: Pair) -> Outcome:
     gates = unknown_gates(found, pair)
     if gates and (held := gates & gates_of_old(found)):
         return with_gates(_updated(pair.opening(held)), held)
+    if found.base.error and (held := _shut(gates_of_old(found), pair.origin)):
+        return with_gates(_updated(pair.opening(held)), held)
     if not pair.is_edited and fails_as_before(found):
         return Outcome(record=untouched_record(pair.old.obj, *worlds))
     record = with_sizes(record_of(found, pair.owner, replaced=not pair.how.apply), pair.sizes.of(found, pair.new))
@@ -56,8 +61,18 @@ def unknown_gates(found: Transition, pair: Pair) -> frozenset[str]:
     """
     if pair.world.known or found.verdict.allowed:
         return frozenset()
-    shut = {cause.gate for cause in found.verdict.causes if cause.gate}
-    return frozenset(gate for gate in shut if not pair.world.gate(gate) and pair.opening((gate,)).world.gate(gate))
+    return _shut({cause.gate for cause in found.verdict.causes if cause.gate}, pair.world)
+
+
+def _shut(gates: Iterable[str], world: World) -> frozenset[str]:
+    """Those of some gates that are shut on a side whose settings are not known, and that its release knows."""
+    if world.known:
+        return frozenset()
+
+    def opened(gate: str) -> World:
+        return world.but(cluster=world.cluster.opening((gate,)))
+
+    return frozenset(gate for gate in gates if not world.gate(gate) and opened(gate).gate(gate))
 
 
 def gates_of_old(found: Transition) -> frozenset[str]:

@@ -71,3 +71,15 @@ def test_nobody_starts_a_migration_where_the_kubevirt_object_names_no_method() -
 def test_capacity_counts_a_vm_whose_gates_are_not_known() -> None:
     (record,) = krm_fn.capacity({"items": [gated(vm())]})["vms"]
     assert (record["vcpus"], "pod" in record) == (2, True)
+
+
+def test_an_upgrade_takes_no_gate_for_closed_that_a_running_vm_needs() -> None:
+    machine = vm()
+    spec = machine["spec"]["template"]["spec"]
+    spec["domain"]["devices"] |= {"tpm": {"persistent": True}, "filesystems": [{"name": "shared", "virtiofs": {}}]}
+    spec.setdefault("volumes", []).append({"name": "shared", "persistentVolumeClaim": {"claimName": "shared"}})
+    head = {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
+    configs = ({**head, "spec": {"kubevirtVersion": release}} for release in ("1.5", "1.6"))
+    (record,) = krm_fn.diff(*({"items": [machine], "functionConfig": config} for config in configs))["vms"]
+    assert "error" not in record["effect"]
+    assert record["unknown"]["featureGates"] == ["EnableVirtioFsStorageVolumes", "VMPersistentState"]
