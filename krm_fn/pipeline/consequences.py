@@ -10,7 +10,7 @@ from __future__ import annotations
 from krm_fn.base.paths import as_list, get, is_set
 from krm_fn.base.placeholders import is_filled_key, placeholders
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.admission.settled import rests_on_placeholder
+from krm_fn.kubevirt.admission.settled import Open
 from krm_fn.kubevirt.holders import DOMAIN
 
 TYPE_CHECKING = False
@@ -72,18 +72,20 @@ def roots(findings: list[Finding], vms: Iterable[VmFacts], objects: Mapping[Key,
     reported = {key: {(error.rule, error.path) for error in found} for key, found in errors.items()}
     kept = []
     nameless: set[tuple[Key, Path]] = set()
+    keys = {(each.item, each.inside) for each in findings}
+    opened = {key: Open(objects[key]) for key in keys if key in objects}
     open_objects = {
         (finding.item, finding.inside)
         for finding in findings
         if finding.path[-1:]
         and finding.path[-1] in STRUCTURES
-        and _of_placeholder(finding, objects.get((finding.item, finding.inside)))
+        and _of_placeholder(finding, opened.get((finding.item, finding.inside)))
     }
     for finding in findings:
         key = finding.item, finding.inside
         vm = by_place.get(key)
         follows = (
-            _of_placeholder(finding, objects.get(key))
+            _of_placeholder(finding, opened.get(key))
             or _is_named_by_placeholder(finding, objects.get(key))
             or (key in open_objects and finding.rule.startswith(("refused-", STOPPED)))
             or _is_stopped_by(finding, errors.get(key, ()))
@@ -108,7 +110,7 @@ def _lacks_counterpart(finding: Finding, lost: Iterable[str]) -> bool:
     return finding.rule.startswith("refused-") and any(step in finding.path for step in lost)
 
 
-def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
+def _of_placeholder(finding: Finding, obj: Open | None) -> bool:
     """True for a finding of another rule about a value with a placeholder, because the value is not known yet.
 
     The value that a VM gets from its instancetype or preference is only in the finding.
@@ -117,7 +119,7 @@ def _of_placeholder(finding: Finding, obj: Object | None) -> bool:
         return False
     if any(map(is_filled_key, finding.path[-1:])):
         return True
-    return obj is not None and rests_on_placeholder(obj, finding.path, finding.current)
+    return obj is not None and obj.decides(finding.path, finding.current)
 
 
 def _is_named_by_placeholder(finding: Finding, obj: Object | None) -> bool:

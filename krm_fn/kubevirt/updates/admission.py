@@ -14,7 +14,7 @@ from krm_fn.kubevirt.admission import admit_vm
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.admission.objects import admit_object
-from krm_fn.kubevirt.admission.settled import rests_on_placeholder, settled
+from krm_fn.kubevirt.admission.settled import Open, settled
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.crashes import CRASHES
 from krm_fn.kubevirt.expand.pinned import pin
@@ -82,8 +82,9 @@ def misshapen(obj: Object, release: Release) -> tuple[Cause, ...]:
 
 def shape_is_open(obj: Object, release: Release) -> bool:
     """True where a placeholder stands for a map or a list: nobody knows what the object has there."""
+    found = Open(obj)
     return may_be_in(obj) and any(
-        flaw.kind == TYPE and flaw.expected in SHAPES and rests_on_placeholder(obj, flaw.path, flaw.current)
+        flaw.kind == TYPE and flaw.expected in SHAPES and found.decides(flaw.path, flaw.current)
         for flaw in check(obj, release)
     )
 
