@@ -21,7 +21,7 @@ from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import parameters
 from krm_fn.repositories.kustomization import from_here, joined
 from krm_fn.repositories.parameters import JSON
-from krm_fn.sources.files import read_found, repository
+from krm_fn.sources.files import is_within, read_found, repository
 from krm_fn.sources.steps import ARGOCD, KPT, PROGRAM, Step, is_call, is_own
 
 if TYPE_CHECKING:
@@ -65,25 +65,26 @@ def kpt_packages(folders: Iterable[str], within: Sequence[str]) -> dict[str, Pac
         has.update({each: os.path.isfile(joined(each, KPTFILE)) for each in around if each not in has})  # noqa: PTH113
         if packages := [each for each in around if has[each]]:
             roots[folder] = packages[-1]
-    made = {root: _package(root, [each for each in has if has[each]]) for root in dict.fromkeys(roots.values())}
+    tops = Inside([repository(each) for each in within])
+    made = {root: _package(root, [each for each in has if has[each]], tops) for root in dict.fromkeys(roots.values())}
     return {folder: made[root] for folder, root in roots.items()}
 
 
-def _package(root: str, folders: Iterable[str]) -> Package:
+def _package(root: str, folders: Iterable[str], tops: Inside) -> Package:
     inside = sorted((each for each in folders if is_below(each, [root])), key=lambda each: (-each.count("/"), each == "."))
-    calls = [each for folder in inside for each in _calls(folder)]
+    calls = [each for folder in inside for each in _calls(folder, tops)]
     foreign = dict.fromkeys(each for each in calls if isinstance(each, str))
     notes = tuple(f"the pipeline of {root} also calls {each}, which is not run here" for each in foreign)
     return Package(folder=root, steps=tuple(each for each in calls if isinstance(each, Step)), notes=notes)
 
 
-def _calls(folder: str) -> Iterator[Step | str]:
+def _calls(folder: str, tops: Inside) -> Iterator[Step | str]:
     """What the pipeline of a Kptfile calls, in order: this program, or the name of another one."""
-    found = next((each for each in _documents(joined(folder, KPTFILE)) if kind_of(each.obj) == KPTFILE), None)
+    found = next((each for each in _documents(joined(folder, KPTFILE), tops) if kind_of(each.obj) == KPTFILE), None)
     pipeline = as_map(found.obj.get("pipeline")) if found else {}
     for key in ("mutators", "validators"):
         for number, each in enumerate(map(as_map, as_list(pipeline.get(key)))):
-            given = _function_config(folder, each, found, ("pipeline", key, number)) if found else {}
+            given = _function_config(folder, each, found, ("pipeline", key, number), tops) if found else {}
             if not (is_call(each) or is_own(given.get("written"))):
                 yield text(each.get("image")) or text(each.get("exec"))
                 continue
@@ -92,11 +93,11 @@ def _calls(folder: str) -> Iterator[Step | str]:
             yield own.but(selectors=selectors, exclude=exclude)
 
 
-def _function_config(folder: str, call: Object, of: Document, at: Path) -> dict[str, Any]:
+def _function_config(folder: str, call: Object, of: Document, at: Path, tops: Inside) -> dict[str, Any]:
     """The functionConfig of a call, with its place: in a file of its own, or the pairs of a ConfigMap."""
     if path := text(call.get("configPath")):
         file = joined(folder, path)
-        found = next(_documents(file), None)
+        found = next(_documents(file, tops), None)
         return {"written": found.obj if found else None, "file": file, "item": found.item if found else 0}
     given = call.get("configMap")
     place = {"file": of.file, "item": of.item, "path": (*at, "configMap") if isinstance(given, dict) else at}
@@ -104,12 +105,14 @@ def _function_config(folder: str, call: Object, of: Document, at: Path) -> dict[
     return {"written": {"apiVersion": "v1", "kind": "ConfigMap", "data": data} if data else None, **place}
 
 
-def applications(files: Iterable[str], stated: Callable[[str], Config]) -> dict[str, Package]:
+def applications(files: Iterable[str], tops: Sequence[str], stated: Callable[[str], Config]) -> dict[str, Package]:
     """The folders that applications of Argo CD have this program render, by name; `stated` is the config of a folder.
 
-    Of several applications of one folder that differ, the first counts. Raises: ConfigError.
+    No file and no folder outside of the folders `tops` counts. Of several applications of one folder that differ, the first
+    counts. Raises: ConfigError.
     """
-    documents = [each for file in files for each in _documents(file, ARGO) if group_of(each.obj) == ARGO]
+    inside = Inside(tops)
+    documents = [each for file in files for each in _documents(file, inside, ARGO) if group_of(each.obj) == ARGO]
     known = {PROGRAM: Plugin()}
     known.update((name_of(each.obj), _plugin(each.obj)) for each in documents if _is_plugin(each.obj))
     found: dict[str, Package] = {}
@@ -118,9 +121,9 @@ def applications(files: Iterable[str], stated: Callable[[str], Config]) -> dict[
             name = text(as_map(source.get("plugin")).get("name"))
             plugin = next((known[own] for own in known if name == own or name.startswith(f"{own}-")), None)
             folder = joined(from_here(repository(os.path.dirname(each.file))), text(source.get("path")))  # noqa: PTH120
-            if plugin and os.path.isdir(folder):  # noqa: PTH112
+            if plugin and inside.has(folder) and os.path.isdir(folder):  # noqa: PTH112
                 base = stated(folder) if not plugin.isolated else Config()
-                step = _application(each, at, source, partial(_laid, base, plugin, folder))
+                step = _application(each, at, source, partial(_laid, base, plugin, folder, inside))
                 found.setdefault(folder, Package(folder=folder, steps=(step,)))
     return found
 
@@ -167,10 +170,10 @@ def _application(of: Document, at: Path, source: Object, laid: Callable[[Paramet
     return Step(host=ARGOCD, settings=settings, file=of.file, item=of.item, path=(*at, "plugin"), namespace=namespace)
 
 
-def _laid(base: Config, plugin: Plugin, folder: str, given: Parameters) -> Config:
+def _laid(base: Config, plugin: Plugin, folder: str, inside: Inside, given: Parameters) -> Config:
     """The config of a repository or of a file, with what the plugin and the parameters say. Raises: ConfigError."""
     if given.config:
-        named = next(_documents(joined(folder, given.config)), None)
+        named = next(_documents(joined(folder, given.config), inside), None)
         base = Config(**repository_config(named.obj if named else {}).stated)
     return given.over(config.with_texts(base, plugin.texts, place=str))
 
@@ -179,10 +182,29 @@ def _maps(value: object) -> Iterator[Object]:
     return (each for each in as_list(value) if isinstance(each, dict))
 
 
-def _documents(file: str, word: str = "") -> Iterator[Document]:
+class Inside:
+    """Folders out of which no file is read: who writes them decides where links and paths there lead. None: all is read."""
+
+    def __init__(self, tops: Sequence[str]) -> None:
+        self._tops = tuple(map(os.path.realpath, tops))
+        self._known: dict[str, bool] = {}
+
+    def has(self, path: str) -> bool:
+        """True for a file or a folder below one of the folders, after links are followed."""
+        if not self._tops:
+            return True
+        if os.path.islink(path):  # noqa: PTH114
+            return is_within(path, self._tops)
+        folder = os.path.dirname(path)  # noqa: PTH120
+        if folder not in self._known:
+            self._known[folder] = is_within(folder or os.curdir, self._tops)
+        return self._known[folder] and is_within(path, self._tops) if ".." in path else self._known[folder]
+
+
+def _documents(file: str, inside: Inside, word: str = "") -> Iterator[Document]:
     """The objects in a file; none in one that can't be read, or that lacks a word."""
     try:
-        data = read_found(file)[0]
+        data = read_found(file)[0] if inside.has(file) else b""
         items = yamlio.read_stream(data).items if word.encode() in data else []
     except (OSError, InputError):
         return

@@ -66,9 +66,8 @@ def mapped(
 
 def _shared(work: Callable[..., Any], pieces: Sequence[Any], jobs: int, chunk: int, given: tuple[Any, ...]) -> Iterator[Any]:
     parts = [range(at, min(at + chunk, len(pieces))) for at in range(0, len(pieces), chunk)]
-    os.environ[SAFE_PATH] = "1"
     # forked processes have the pieces already, where nothing has to be written and read for each
-    with ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=(pieces, given)) as pool:
+    with _safe(), ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=(pieces, given)) as pool:
         # `pool.map` would cancel what waits while a dead process makes all of that fail, which breaks the pool
         waiting = [pool.submit(_each, work, part) for part in parts][::-1]
         try:
@@ -79,6 +78,20 @@ def _shared(work: Callable[..., Any], pieces: Sequence[Any], jobs: int, chunk: i
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+@contextmanager
+def _safe() -> Iterator[None]:
+    """New processes of Python import nothing of the folder they start in."""
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def _each(work: Callable[..., Any], numbers: range) -> list[Any]:

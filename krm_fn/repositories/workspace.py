@@ -266,7 +266,9 @@ class Workspace:
     def _applications(self) -> dict[str, Package]:
         """What Argo CD has this program render, also where the applications stand elsewhere in the repository."""
         every = (file for found in (self.found, *(each.found for each in self._beside)) for file in (*found.files, *found.used))
-        return packages.applications(dict.fromkeys(sorted(every)), lambda folder: self.settings(folder).stated)
+        asked = self.asked
+        tops = () if asked.follow else dict.fromkeys(asked.root or repository(folder) for folder in asked.folders)
+        return packages.applications(dict.fromkeys(sorted(every)), [*tops], lambda folder: self.settings(folder).stated)
 
     @cached_property
     def charts(self) -> list[Unit]:
