@@ -140,7 +140,7 @@ def read(target: Target, lost: list[Lost]) -> Sources | None:
 
     None if there are no objects.
     """
-    kustomizations = {each.folder: each for each in building.kustomizations_of(target)}
+    kustomizations, inputs = {each.folder: each for each in building.kustomizations_of(target)}, frozenset(target.inputs)
     placed = list(dict.fromkeys(_resources(target, kustomizations)))
     parts = [
         part.but(sources=tuple(_with_namespace(source, namespace) for source in part.sources))
@@ -157,7 +157,7 @@ def read(target: Target, lost: list[Lost]) -> Sources | None:
         sources=sources,
         skipped=tuple(each for part in parts for each in part.skipped),
         in_part=lacks or any(map(_adds_or_changes, kustomizations.values())),
-        patched=frozenset(kind for each in kustomizations.values() for kind in _patched(each)),
+        patched=frozenset(kind for each in kustomizations.values() for kind in _patched(each, inputs)),
     )
 
 
@@ -193,14 +193,17 @@ def _adds_or_changes(kustomization: Kustomization) -> bool:
     return bool(kustomization.remote) or any(value and key not in HARMLESS for key, value in kustomization.obj.items())
 
 
-def _patched(kustomization: Kustomization) -> Iterator[str]:
-    """The kinds of what the patches of a kustomization change, with ANY for those that are not known."""
+def _patched(kustomization: Kustomization, inputs: frozenset[str]) -> Iterator[str]:
+    """The kinds of what the patches of a kustomization change, with ANY for those that are not known.
+
+    Only `inputs` are read: what leads out of the repository is none.
+    """
     for patch in (each for key in PATCHES for each in as_list(kustomization.obj.get(key))):
         own = as_map(patch)
         kind = text(as_map(own.get("target")).get("kind"))
         body = patch if isinstance(patch, str) else text(own.get("patch")) or text(own.get("path"))
         file = joined(kustomization.folder, body) if "\n" not in body else ""
-        if file and os.path.isfile(file):  # noqa: PTH113
+        if file in inputs and is_file(file):
             body = read_found(file)[0].decode(errors="replace")
         yield from [kind] if kind.isalnum() else OF_PATCH.findall(body) or [ANY]
 
