@@ -99,11 +99,11 @@ def configs(page: Path) -> list[str]:
 
 def test_every_config_that_a_page_shows_is_a_right_one() -> None:
     shown = [block for page in PAGES for block in configs(page)]
-    assert len(shown) == 9
+    assert len(shown) == 10
     for block in shown:
         value = yamlio.read_value(block)
-        if "clusters" in (value.get("spec") or {}):
-            assert repository.read(value).clusters
+        if own := {"clusters", "variables"} & {*(value.get("spec") or {})}:
+            assert all(getattr(repository.read(value), key) for key in own)
         else:
             config.read(value)
 

@@ -86,7 +86,7 @@ def test_version():
         (["rendr"], "'rendr' is not a command; did you mean render"),
         (
             ["xyz"],
-            "'xyz' is not a command; expected one of render, check, diff, capacity, explain, report, migrate, test, init",
+            "'xyz' is not a command; expected one of render, check, diff, capacity, explain, report, deliveries, migrate, test",
         ),
         (
             [str(ROOT / "pyproject.toml")],

@@ -65,8 +65,8 @@ def is_filled_in(word: object) -> bool:
 
 
 def is_filled_key(key: object) -> bool:
-    """True for a key that a tool fills in. One such as `$patch` is none."""
-    return isinstance(key, str) and any(mark in key for mark in MARKS)
+    """True for a key that a tool fills in. One such as `$patch` or `$(id)` is none: who fills these in reads only values."""
+    return isinstance(key, str) and any(mark in key for mark in MARKS if mark != "$(")
 
 
 def placeholders(value: object, path: Path = ()) -> tuple[str, ...]:

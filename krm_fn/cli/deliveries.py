@@ -52,7 +52,7 @@ COLUMNS: dict[str, Callable[[Object], str]] = {
 def deliveries(
     paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, *, output: str, **flags: Any
 ) -> int:
-    """Show what applies which part of a repository, and where to.
+    """Show what applies each part of a repository.
 
     The input is files and folders; the default is this folder. Each row is what is applied together: a folder that a
     Kustomization of Flux applies, a kustomization, a Helm chart, or the other files of a folder. What can't hold objects of

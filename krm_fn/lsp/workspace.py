@@ -23,7 +23,7 @@ from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
 from krm_fn.repositories.workspace import Asked
 from krm_fn.repositories.workspace import Workspace as Searched
-from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, with_unsaved
+from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, repository, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
 from krm_fn.sources.salvage import salvage
 
@@ -207,11 +207,11 @@ class Workspace:
         return unit.inputs if unit else ()
 
     def text(self, file: str) -> str:
-        """The text of a file, unsaved or not; "" if it can't be read."""
+        """The text of a file, unsaved or not; "" if it can't be read, or leads out of the repository."""
         if file in self.texts:
             return self.texts[file]
         try:
-            return read_found(file)[0].decode(errors="replace")
+            return read_found(file)[0].decode(errors="replace") if is_within(file, (repository(os.curdir),)) else ""
         except OSError:
             return ""
 
