@@ -31,7 +31,7 @@ CHARTS = {name for name in SHAPES if "chart" in name}
 UNREAD = {"unreadable-document", "unreadable-file"}
 # A VM that no kustomization lists, and a part of one: `check` alone judges it, and nothing counts it.
 UNLISTED = {"file beside a kustomization": Counter(["vms/db"]), "patch that nothing uses": Counter(["default/any"])}
-# A kustomization lists a file that is not there. A migration must not miss it, so `migrate` fails as for one that can't be read.
+# A kustomization lists a file that is not there. No migration may miss it, so `migrate` fails as for one that can't be read.
 ABSENT = {"kustomization not built", "not built without VMs"}
 # An object for tools only, which Argo CD would apply: `render` keeps it, and the plugin leaves it out.
 FOR_TOOLS = {"local-config": Counter(["vms/db"])}
