@@ -253,7 +253,7 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
             return compared(sides, assumptions)
         report([finding for found in unread.values() for each in found for finding in each.findings], sys.stderr)
         raise NothingFoundError("no Kubernetes object found on either side; expected YAML or JSON with apiVersion and kind")
-    if alike := sorted({new[0] for old, new in left if base.counts(old) or head.counts(new)}):
+    if alike := sorted({new[0] or "the files" for old, new in left if base.counts(old) or head.counts(new)}):
         options.note(f"the change leaves {listed(alike, 'and')} alone, which can't be built or read on either side")
     done = compared(sides, assumptions)
     if not done.answer["summary"]["total"]:

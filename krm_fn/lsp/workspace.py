@@ -18,7 +18,9 @@ from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.fixes import agreed
 from krm_fn.repositories.judging import UnitResult, judge, release_of
 from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
+from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.pools import tidied
+from krm_fn.repositories.reading import read as read_kustomization
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
 from krm_fn.repositories.workspace import Asked
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.material import Material
+    from krm_fn.repositories.types import Target
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
@@ -216,7 +219,10 @@ class Workspace:
             return ""
 
     def _unreadable(self, file: str) -> Iterator[Finding]:
-        """What can't be read of an open file that kustomize builds: it names the kustomization instead."""
+        """What can't be read of an open file that kustomize builds: it names the kustomization instead.
+
+        Files of a chart that a kustomization names are left out: only helm reads them.
+        """
         unit = self._unit(file)
         if unit and unit.target:
             data = self.texts[file].encode(errors="surrogatepass")
@@ -224,8 +230,15 @@ class Workspace:
                 _, lost = salvage(data, file)
             except RenderError:
                 return
-            if lost:
+            if lost and not self._is_of_chart(file, unit.target):
                 yield from salvaged(lost, self.config(file).severity, self.release(file))
+
+    def _is_of_chart(self, file: str, target: Target) -> bool:
+        """True for a file of the charts that the kustomizations of a target name."""
+        files = [each for each in target.inputs if os.path.basename(each) in KUSTOMIZATIONS]  # noqa: PTH119
+        with self._reading():
+            found = [read_kustomization(os.path.dirname(each) or os.curdir, each) for each in files]  # noqa: PTH120
+        return is_below(file, [chart.path for each in found if each for chart in each.kustomization.charts])
 
     def _unit(self, file: str) -> Unit | None:
         number = self._number(file)

@@ -8,7 +8,7 @@ from krm_fn.base.bundle import entries
 from krm_fn.base.objects import ref_of
 from krm_fn.base.value import Value
 from krm_fn.repositories import judging, written
-from krm_fn.repositories.contents import digest_of
+from krm_fn.repositories.contents import digest, digest_of
 from krm_fn.repositories.leaving import leaving
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import WRONG, passed_over, reported
@@ -81,7 +81,10 @@ def objects_of(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> UnitObje
 
 
 def _made_of(unit: Unit) -> tuple[tuple[str, str | None], ...]:
-    return tuple((file, digest_of(file)) for file in unit.inputs)
+    if unit.texts is None:
+        return tuple((file, digest_of(file)) for file in unit.inputs)
+    read = [("", digest(each.data).hex()) for each in unit.texts.given]  # whatever the files are called
+    return (*read, *((each.file, None) for each in unit.texts.skipped))
 
 
 def together(found: Sequence[UnitObjects]) -> UnitObjects:

@@ -70,9 +70,9 @@ class _Sorted:
         roots = [node for node in self._live if not (node.is_component or node.folder in included)]
         targets = [_target(node, self._graph) for node in roots]
         targets += self._circles(targets)
-        named = (
-            self._used(self._reached.values()) if targets else {node.file for node in self._live}
-        )  # nothing builds components
+        named = self._used(self._reached.values())
+        if not targets:  # nothing builds the components that are here, so their objects are judged as they are written
+            named = named.difference(*(node.resources for node in self._reached.values()))
         used = named | self._of_charts()
         left_out = self._excluded | (self._used(node for node in self._nodes.values() if node.folder not in self._reached))
         rest = [file for file in self._files if file not in used]

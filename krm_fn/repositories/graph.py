@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.repositories.helm_calls import link_out
-from krm_fn.repositories.kustomization import DATA, FILES, PLUGINS, composes, joined, plugin_files
+from krm_fn.repositories.kustomization import DATA, FILES, PLUGINS, RESOURCES, composes, joined, plugin_files
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
 from krm_fn.repositories.reading import linked, read, referring
 from krm_fn.repositories.types import Problem
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from krm_fn.repositories.reading import Read
-    from krm_fn.repositories.types import Reference
+    from krm_fn.repositories.types import Kustomization, Reference
 
 
 class Node(NamedTuple):
     """A kustomization in the graph: the folders of those that it includes, and the files that it is made of.
 
     `folders` are used with all that is in them. `problem` says why nothing that includes it can be built. `composes`: it may
-    make objects of a kind that no file shows. `data` are the files of it whose objects no build prints, such as for ConfigMaps.
+    make objects of a kind that no file shows. `data` are the files of it whose objects no build prints, such as for ConfigMaps,
+    and `resources` those that hold objects and have no other role in it.
     """
 
     folder: str
@@ -37,6 +38,7 @@ class Node(NamedTuple):
     problem: Problem | None
     composes: bool
     data: frozenset[str]
+    resources: frozenset[str]
 
 
 class _Named:
@@ -121,7 +123,12 @@ class Graph:
         problem = found.problem or self._outside(found) or made.problem or self._remote(found)
         data = frozenset(each.path for each in one.files if each.role in DATA) - {each.path for each in one.includes}
         known = one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders)
-        return Node(*known, problem, composes(one.obj), data)
+        return Node(*known, problem, composes(one.obj), data, self._resources(one))
+
+    def _resources(self, one: Kustomization) -> frozenset[str]:
+        listed = {each.path for each in one.includes if each.role in RESOURCES and self._folder(each.path) is None}
+        others = {each.path for each in (*one.includes, *one.files) if each.role not in RESOURCES}
+        return frozenset(path for file in listed - others for path in (file, self._linked_file(file)))
 
     def _folder(self, path: str) -> str | None:
         """The folder that a path leads to, None where it leads to a file or nowhere."""

@@ -335,6 +335,18 @@ def test_an_upgrade_may_reach_what_is_built_on_neither_side(here: Path) -> None:
     assert uncompared(here, {}, "--to-kubevirt-version", "1.9") == (1, ["bad"])
 
 
+def test_files_that_are_named_as_one_and_that_nothing_changes_are_left_alone_too(here: Path) -> None:
+    broken = {"vm.yaml": VM, "bad.yaml": VM + "  - x\n"}
+    tree(here, {f"{side}/{file}": text for side in ("old", "new") for file, text in broken.items()})
+    tree(here, {"other/vm.yaml": VM, "other/bad.yaml": VM + "  - y\n"})
+    left = "kubevirt-render: note: the change leaves the files alone, which can't be built or read on either side\n"
+    for sides in (("old", "new"), ("old/bad.yaml", "new/bad.yaml")):
+        code, _, err = run("diff", *sides, cwd=here)
+        assert (code, err) == (0, left)
+    for side in ("other", "old/vm.yaml"):
+        assert run("diff", "old", side, cwd=here)[0] == 1
+
+
 def test_each_output_of_a_diff_says_what_is_not_compared(here: Path) -> None:
     tree(here, {"bad/kustomization.yaml": FAR, "bad/lost.yaml": "{}\n"})
     committed(here)

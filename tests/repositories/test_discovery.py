@@ -70,6 +70,15 @@ def test_a_component_is_no_target(here):
     assert (found.targets, found.files) == ((), ())
 
 
+def test_of_a_component_that_nothing_builds_only_the_resources_are_files(here):
+    component = "kind: Component\nresources: [vm.yaml, both.yaml]\npatches: [{path: patch.yaml}, {path: both.yaml}]"
+    tree(
+        here, {"comp/kustomization.yaml": component, **dict.fromkeys(("comp/vm.yaml", "comp/patch.yaml", "comp/both.yaml"), VM)}
+    )
+    found = discover(["."])
+    assert (found.targets, found.files) == ((), ("comp/vm.yaml",))
+
+
 def test_a_circle_is_one_problem_and_the_rest_goes_on(here):
     circle = {"a/kustomization.yaml": "resources: [../b]", "b/kustomization.yaml": "resources: [../a]"}
     tree(here, {**PAIR, **circle})

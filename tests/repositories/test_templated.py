@@ -229,7 +229,8 @@ def test_vms_inside_other_objects_are_counted(tmp_path):
         (
             "Kustomization",
             "kustomize.toolkit.fluxcd.io/v1",
-            {"patches": [{"patch": as_yaml, "target": {"kind": "VirtualMachine"}}]},
+            # without a path, it would apply this very folder, and each note would name that
+            {"path": "./elsewhere", "patches": [{"patch": as_yaml, "target": {"kind": "VirtualMachine"}}]},
         ),
         ("Policy", "kyverno.io/v1", {"rules": [{"match": {"kinds": ["VirtualMachine"]}}]}),
         ("Instance", "x.org/v1", {"owner": {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "a"}}),
