@@ -84,8 +84,7 @@ def shape_is_open(obj: Object, release: Release) -> bool:
     """True where a placeholder stands for a map or a list: nobody knows what the object has there."""
     found = Open(obj)
     return may_be_in(obj) and any(
-        flaw.kind == TYPE and flaw.expected in SHAPES and found.decides(flaw.path, flaw.current)
-        for flaw in check(obj, release)
+        flaw.kind == TYPE and flaw.expected in SHAPES and found.decides(flaw.path, flaw.current) for flaw in check(obj, release)
     )
 
 
