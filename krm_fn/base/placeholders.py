@@ -45,8 +45,6 @@ DEFAULTS = (
 )
 # Parts of objects in which such marks have other meanings.
 OTHERS = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInitConfigDrive", "command", "args", "data"))
-# Texts of which each form has one, except words in capitals.
-IN_FORMS = ("$", "{{", "<", "laceholder")
 
 
 def is_filled_in(word: object) -> bool:
@@ -141,11 +139,13 @@ def open_values(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def may_be_in(value: object) -> bool:
-    """False if no text in a value, at any depth, can have a placeholder for `placeholders`."""
+    """False if no text in a value, at any depth, can have a placeholder for `placeholders`. Each form has one of these marks."""
     waiting: list[object] = [value]
     for each in waiting:
         if isinstance(each, str):
-            if any(mark in each for mark in IN_FORMS) or each.isupper() or ("_" in each and not each.islower()):
+            if "$" in each or "{{" in each or "<" in each or each == "NAME" or ("_" in each and not each.islower()):
+                return True
+            if "placeholder" in each.casefold():
                 return True
         elif isinstance(each, dict):
             waiting += each.values()
