@@ -139,7 +139,7 @@ def open_values(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def may_be_in(value: object) -> bool:
-    """False if no text in a value, at any depth, can have a placeholder for `placeholders`. Each form has one of these marks."""
+    """False if no text in a value, at any depth, can have a placeholder for `placeholders`."""
     waiting: list[object] = [value]
     for each in waiting:
         if isinstance(each, str):
