@@ -108,7 +108,7 @@ def side(
 
 def _open(found: Side) -> Iterator[tuple[Key, tuple[str, ...]]]:
     """What another step replaces, and decides the sizes of holders."""
-    if not any(may_be_in(each.obj) for each in found.bundle.entries if each.obj.get("kind") not in DATA):
+    if not any(may_be_in(each.obj) for each in found.bundle.entries if kind_of(each.obj) not in DATA):
         return
     resolver = found.analysis.resolver()
     for key, entry in found.holders.items():
