@@ -45,8 +45,6 @@ DEFAULTS = (
 )
 # Parts of objects in which such marks have other meanings.
 OTHERS = frozenset(("annotations", "status", "cloudInitNoCloud", "cloudInitConfigDrive", "command", "args", "data"))
-# Texts of which each form has one, except words in capitals.
-IN_FORMS = ("$", "{{", "<", "laceholder")
 
 
 def is_filled_in(word: object) -> bool:
@@ -145,7 +143,9 @@ def may_be_in(value: object) -> bool:
     waiting: list[object] = [value]
     for each in waiting:
         if isinstance(each, str):
-            if any(mark in each for mark in IN_FORMS) or each.isupper() or ("_" in each and not each.islower()):
+            if "$" in each or "{{" in each or "<" in each or each == "NAME" or ("_" in each and not each.islower()):
+                return True
+            if "placeholder" in each.casefold():
                 return True
         elif isinstance(each, dict):
             waiting += each.values()

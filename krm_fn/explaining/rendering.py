@@ -115,7 +115,8 @@ class Rendering:
             if any(is_read(each, release) for each in inside):
                 read[source] = inside
         every = [each for places in read.values() for each in places if each[:2] not in SIZES and each[:3] not in SIZES]
-        if every and _is_simple(self._completed_without(every), every):  # no default takes their place, or depends on them
+        # No default takes the place of one of them, or depends on it. A map that goes hides what becomes of those inside.
+        if all(_is_simple(self._completed_without(layer), layer) for layer in _layers(every)):
             read = {source: places for source, places in read.items() if set(places).isdisjoint(every)}
         for source, inside in read.items():
             found = self._completed_without(inside)
@@ -128,6 +129,14 @@ class Rendering:
             _leave_out(spec, place)
         expand.complete(spec, self.analysis.cluster, self.analysis.release)
         return differences(get(self._unpatched, self._start), spec)
+
+
+def _layers(places: list[Path]) -> Iterator[list[Path]]:
+    """The places, those inside of others first: none of a layer is inside of another one of it."""
+    while places:
+        around = {place[:count] for place in places for count in range(len(place))}
+        yield [place for place in places if place not in around]
+        places = [place for place in places if place in around]
 
 
 def _is_simple(changes: Leaves, places: list[Path]) -> bool:

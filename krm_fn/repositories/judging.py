@@ -107,7 +107,7 @@ class UnitResult(Value):
         )
 
     def _of_target(self, finding: Finding, before: int) -> Finding:
-        item = finding.item + before if finding.item >= 0 else -1
+        item = (finding.item + before if before else finding.item) if finding.item >= 0 else -1  # a sum is another object
         return finding.but(item=item, targets=(self.name,) if self.name else ())
 
 

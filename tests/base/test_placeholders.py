@@ -60,7 +60,7 @@ def test_brackets_and_variables_in_a_name_are_placeholders() -> None:
 
 
 def test_a_word_that_says_what_it_is_stands_for_a_value_and_for_no_name() -> None:
-    for word in ("placeholder", "test-placeholder", "PLACEHOLDER", "image-placeholder-1"):
+    for word in ("placeholder", "test-placeholder", "PLACEHOLDER", "PlaceHolder", "image-placeholder-1"):
         assert placeholders(word, ("spec", "memory", "guest")) == (word,), word
         assert may_be_in({"guest": word}), word
         for path in (("metadata", "name"), ("spec", "hostname"), ("metadata", "labels", "memory")):

@@ -96,6 +96,33 @@ def test_the_settings_of_a_cluster_are_sources() -> None:
         assert tally.sources["configuration"] > 0, (items, tally.sources)
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"features": {"preferredPvspinlock": {"enabled": True}}},
+        {"features": {"preferredHyperv": {"ipi": {"enabled": True}}}},
+        {"clock": {"preferredTimer": {"hpet": {"present": True}}}},
+    ],
+)
+def test_a_default_in_a_map_that_a_preference_writes_is_known_to_be_the_same(spec: dict[str, Any]) -> None:
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "a", "namespace": "n"},
+        "spec": {"runStrategy": "Always", "preference": {"name": "likes"}, "template": {"spec": {"domain": {"devices": {}}}}},
+    }
+    likes = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterPreference",
+        "metadata": {"name": "likes"},
+        "spec": spec,
+    }
+    tally = Tally()
+    tally.look("defaults", resource_list([vm, likes], "v1.3.1", {}), random.Random(SEED), 40)
+    assert tally.wrong == []
+    assert tally.of["default"] == 1
+
+
 def test_the_operations_of_the_config_s_patches_are_sources() -> None:
     vm = {
         "apiVersion": "kubevirt.io/v1",
