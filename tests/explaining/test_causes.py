@@ -123,6 +123,26 @@ def test_a_default_in_a_map_that_a_preference_writes_is_known_to_be_the_same(spe
     assert tally.of["default"] == 1
 
 
+def test_a_size_that_hugepages_give_without_the_instancetypes_is_known_to_be_the_same() -> None:
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "a", "namespace": "n"},
+        "spec": {"runStrategy": "Always", "instancetype": {"name": "size"}, "template": {"spec": {"domain": {"devices": {}}}}},
+    }
+    memory = {"guest": "1Gi", "hugepages": {"pageSize": "1Gi"}, "overcommitPercent": 10}
+    size = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "size"},
+        "spec": {"cpu": {"guest": 2}, "memory": memory},
+    }
+    tally = Tally()
+    tally.look("hugepages", resource_list([vm, size], "v1.4.1", {"defaults": "pinned"}), random.Random(SEED), 40)
+    assert tally.wrong == []
+    assert tally.of["default"] == 3  # the cores and threads, too
+
+
 def test_the_operations_of_the_config_s_patches_are_sources() -> None:
     vm = {
         "apiVersion": "kubevirt.io/v1",
