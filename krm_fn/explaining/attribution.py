@@ -159,14 +159,14 @@ class _Attribution:
 
     def _same(self, layer: Candidate, path: Path) -> str:
         """What gives the value of a leaf without the field that gives it."""
+        found = layer.source.part.found
+        if found and found.revision and layer.source.path[-1:] == ("guest",):  # a stored instancetype has sizes, if only zero
+            return SAME_BY_LAYOUT if path[-1] in TOPOLOGY and self._least()[path[-1]] == layer.value else ""
         layers = self._layers[path]
         later = (each for each in layers[layers.index(layer) + 1 :] if not _is_around(layer.source, each.source))
         other = next(later, None)
         if other is not None and not same(other.value, layer.value):
             return ""
-        found = layer.source.part.found
-        if found and found.revision and layer.source.path[-1:] == ("guest",):  # a stored instancetype has sizes, if only zero
-            return SAME_BY_LAYOUT if path[-1] in TOPOLOGY and self._least()[path[-1]] == layer.value else ""
         completed = any(effect.source == layer.source and path not in effect.changes for effect in self._effects)
         if completed or (other and other.source.part is DEFAULT):
             return SAME_BY_DEFAULT
