@@ -61,6 +61,9 @@ class _Attribution:
                     written.setdefault(below, {})[(*note.at, *rest[:count])] = None
             if not note.kept and source.part is not DEFAULT:
                 self._around.setdefault(note.at, source)
+        for note in rendering.notes:  # without what a field reads, it writes nothing
+            for source in () if note.kept else self._read(note):
+                written.setdefault(source, {})[note.at] = None
         self._effects = list(rendering.effects(written))
         self._patched = {
             (*each.place, *path): Source(part=rendering.parts.patches, path=(each.patch, "patch", each.operation))
@@ -138,12 +141,16 @@ class _Attribution:
         """The other fields that decide what a field writes."""
         note = layer.note
         beside = [self._source(*each) for each in note.beside]
-        if note.read:
-            beside += [each.source for each in self._layers.get(note.read, ()) if not each.note.kept]
+        beside += self._read(note)
         around = self._enclosing(note.at)
         if around:
             beside.append(around)
         yield from (each for each in beside if each.part is not DEFAULT and each != layer.source)
+
+    def _read(self, note: Noted) -> list[Source]:
+        """The fields that wrote the value that the field of a note reads."""
+        layers = self._layers.get(note.read, ()) if note.read else ()
+        return [each.source for each in layers if not each.note.kept and each.source.part is not DEFAULT]
 
     def _enclosing(self, path: Path) -> Source | None:
         """Who wrote the map or list around a place, if that is not the object's own."""
@@ -152,14 +159,14 @@ class _Attribution:
 
     def _same(self, layer: Candidate, path: Path) -> str:
         """What gives the value of a leaf without the field that gives it."""
+        found = layer.source.part.found
+        if found and found.revision and layer.source.path[-1:] == ("guest",):  # a stored instancetype has sizes, if only zero
+            return SAME_BY_LAYOUT if path[-1] in TOPOLOGY and self._least()[path[-1]] == layer.value else ""
         layers = self._layers[path]
         later = (each for each in layers[layers.index(layer) + 1 :] if not _is_around(layer.source, each.source))
         other = next(later, None)
         if other is not None and not same(other.value, layer.value):
             return ""
-        found = layer.source.part.found
-        if found and found.revision and layer.source.path[-1:] == ("guest",):  # a stored instancetype has sizes, if only zero
-            return SAME_BY_LAYOUT if path[-1] in TOPOLOGY and self._least()[path[-1]] == layer.value else ""
         completed = any(effect.source == layer.source and path not in effect.changes for effect in self._effects)
         if completed or (other and other.source.part is DEFAULT):
             return SAME_BY_DEFAULT

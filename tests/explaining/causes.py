@@ -33,7 +33,7 @@ KINDS = ("fuzz", "hand", "inference", "revisions", "matrix", "pods", "stored", "
 # Why a value may stay when the field that gives it is removed. Each rule is checked, not believed.
 RULES = {
     "default": "KubeVirt's default is the same value: with `defaults: none` the value changes",
-    "layout": "an instancetype writes sockets, cores and threads, for any number of vCPUs: without the reference to it they go",
+    "layout": "an instancetype writes sockets, cores and threads, for any number of vCPUs: without it they are gone, or others",
     "another": "another field gives the same value: if that one is removed too, the value changes",
     "required": "the object can't be rendered without the field",
 }
@@ -131,20 +131,20 @@ def judged(given: dict[str, Any], record: dict[str, Any], field: dict[str, Any])
         bare = value_in(rendered(with_spec(given, defaults="none")), record, path)
         if same(bare, wanted) and not same(value_in(rendered(with_spec(without, defaults="none")), record, path), wanted):
             return "default"
-    if source.get("same") == "layout" and _is_laid_out(given, record, path):
+    if source.get("same") == "layout" and _is_laid_out(given, record, path, wanted):
         return "layout"
     return "another" if source.get("same") and _is_given_alone(given, record, field) else "WRONG"
 
 
-def _is_laid_out(given: dict[str, Any], record: dict[str, Any], path: str) -> bool:
-    """True if the value goes when the VM does not refer to an instancetype."""
+def _is_laid_out(given: dict[str, Any], record: dict[str, Any], path: str, wanted: Any) -> bool:
+    """True if the value is gone, or another, when the VM does not refer to an instancetype."""
     if not path.endswith((".cpu.sockets", ".cpu.cores", ".cpu.threads")):
         return False
     other = with_spec(deepcopy(given), defaults="none")
     holder = other["items"][record["item"]]
     vm = holder["spec"]["virtualMachineTemplate"] if "Pool" in record["kind"] else holder
     vm["spec"].pop("instancetype", None)
-    return value_in(rendered(other), record, path) is ABSENT
+    return not same(value_in(rendered(other), record, path), wanted)
 
 
 def _is_given_alone(given: dict[str, Any], record: dict[str, Any], field: dict[str, Any]) -> bool:

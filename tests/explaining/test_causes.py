@@ -123,6 +123,51 @@ def test_a_default_in_a_map_that_a_preference_writes_is_known_to_be_the_same(spe
     assert tally.of["default"] == 1
 
 
+def test_a_size_that_hugepages_give_without_the_instancetypes_is_known_to_be_the_same() -> None:
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "a", "namespace": "n"},
+        "spec": {"runStrategy": "Always", "instancetype": {"name": "size"}, "template": {"spec": {"domain": {"devices": {}}}}},
+    }
+    memory = {"guest": "1Gi", "hugepages": {"pageSize": "1Gi"}, "overcommitPercent": 10}
+    size = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachineClusterInstancetype",
+        "metadata": {"name": "size"},
+        "spec": {"cpu": {"guest": 2}, "memory": memory},
+    }
+    tally = Tally()
+    tally.look("hugepages", resource_list([vm, size], "v1.4.1", {"defaults": "pinned"}), random.Random(SEED), 40)
+    assert tally.wrong == []
+    assert tally.of["default"] == 3  # the cores and threads, too
+
+
+def test_the_least_layout_of_a_stored_instancetype_is_known_though_a_preset_wants_another() -> None:
+    held = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachineInstancetype"}
+    stored = {**held, "metadata": {"name": "size"}, "spec": {"cpu": {"guest": 5}, "memory": {"guest": "1Gi"}}}
+    metadata = {"name": "stored", "namespace": "n"}
+    revision = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": metadata, "revision": 0, "data": stored}
+    matcher = {"kind": "VirtualMachineInstancetype", "name": "size", "revisionName": "stored"}
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "a", "namespace": "n"},
+        "spec": {"runStrategy": "Always", "instancetype": matcher, "template": {"spec": {"domain": {"devices": {}}}}},
+    }
+    preset = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachineInstancePreset",
+        "metadata": {"name": "threads", "namespace": "n"},
+        "spec": {"selector": {}, "domain": {"cpu": {"threads": 4}}},
+    }
+    tally = Tally()
+    given = resource_list([vm, revision, preset], "v1.5.3", {"defaults": "none", "presets": "fold"})
+    tally.look("layout", given, random.Random(SEED), 40)
+    assert tally.wrong == []
+    assert tally.of["layout"] == 2  # the cores and the threads
+
+
 def test_the_operations_of_the_config_s_patches_are_sources() -> None:
     vm = {
         "apiVersion": "kubevirt.io/v1",

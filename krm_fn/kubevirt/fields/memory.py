@@ -27,8 +27,7 @@ def overcommit(application: Application, value: Any, source: Path) -> None:
         request = str(of_int(overcommitted(guest.value(), value), guest.format))
         reach(application.spec, REQUESTS)["memory"] = request
         if application.trace:
-            beside = ("instancetype", ("spec", "memory", "guest"))
-            application.trace.note((*REQUESTS, "memory"), source, request, beside=(beside,))
+            application.trace.note((*REQUESTS, "memory"), source, request, read=GUEST)
 
 
 def overcommitted(size: int, percent: int) -> int:
