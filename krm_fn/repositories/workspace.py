@@ -265,10 +265,11 @@ class Workspace:
     @cached_property
     def _applications(self) -> dict[str, Package]:
         """What Argo CD has this program render, also where the applications stand elsewhere in the repository."""
-        every = (file for found in (self.found, *(each.found for each in self._beside)) for file in (*found.files, *found.used))
-        asked = self.asked
-        tops = () if asked.follow else dict.fromkeys(asked.root or repository(folder) for folder in asked.folders)
-        return packages.applications(dict.fromkeys(sorted(every)), [*tops], lambda folder: self.settings(folder).stated)
+        whole = (self, *self._beside)
+        every = (file for each in whole for file in (*each.found.files, *each.found.used))
+        roots = (each.asked.root or repository(folder) for each in whole for folder in each.asked.folders)
+        tops = [] if self.asked.follow else [*dict.fromkeys(roots)]
+        return packages.applications(dict.fromkeys(sorted(every)), tops, lambda folder: self.settings(folder).stated)
 
     @cached_property
     def charts(self) -> list[Unit]:

@@ -273,3 +273,27 @@ def test_an_edit_of_a_size_changes_what_leaves(form: str, tmp_path: Path) -> Non
     tree(tmp_path, {"vms/b/size.yaml": LARGE})
     assert changes(tmp_path) == [("db", "changed"), ("web", "changed")]
     assert "keeps" not in run("diff", "--base", "HEAD", ".", cwd=tmp_path)[1]
+
+
+@pytest.mark.parametrize("form", ["kpt", "argocd"])
+def test_a_config_outside_of_the_repository_is_not_read(tmp_path: Path, form: str) -> None:
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "vms"},
+        "spec": {
+            "source": {
+                "path": "vms",
+                "plugin": {"name": "kubevirt-render", "parameters": [{"name": "config", "string": "../../out.yaml"}]},
+            }
+        },
+    }
+    calls = {
+        "kpt": {"vms/Kptfile": HEAD + "  mutators:\n" + CALL + "      configPath: ../../out.yaml\n"},
+        "argocd": {"app.yaml": json.dumps(application)},
+    }
+    tree(tmp_path, {"out.yaml": CONFIG + "{mode: secret-of-the-machine}\n"})
+    tree(tmp_path / "repository", {"vms/vm.yaml": VM, "vms/size.yaml": SIZE, ".git/HEAD": "", **calls[form]})
+    code, out, err = run("check", ".", cwd=tmp_path / "repository")
+    assert "secret-of-the-machine" not in out + err
+    assert code == 0
