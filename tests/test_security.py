@@ -53,6 +53,17 @@ LINKS: strangers.Files = {
     **dict.fromkeys((f"cases/three/{name}.yaml" for name in ("config", "expected", "input", "rendered")), CASE_OUT),
     "chart/templates/a.yaml": strangers.Link("../../../outside/secret.yaml"),
     "folder": strangers.Link("../outside"),
+    "delivered/kustomization.yaml": OUT,
+    "delivered/vm.yaml": PLAIN["chart"]["chart/templates/vm.yaml"],
+    "clusters/north/delivered.yaml": (
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: delivered, namespace: flux-system}\n"
+        "spec: {path: ./delivered, sourceRef: {kind: GitRepository, name: flux-system}}\n"
+    ),
+    "package/Kptfile": (
+        "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"
+        "pipeline: {mutators: [{exec: kubevirt-render, configPath: ../../outside/secret.yaml}]}\n"
+    ),
+    "package/vm.yaml": PLAIN["chart"]["chart/templates/vm.yaml"],
 }
 # Names that no file has.
 NO_NAMES: strangers.Files = {

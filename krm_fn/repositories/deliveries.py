@@ -205,7 +205,7 @@ class Flux:
         here, is_there = joined(".", folder), self._is_there(obj)
         file, manifest = generated(folder, spec_of(obj), self._root, is_there)
         file, made = joined(".", file), json.dumps(manifest).encode()
-        own = own._replace(generated=file, text=made, original=_read(file))
+        own = own._replace(generated=file, text=made, original=_read(file) if is_within(file, [self._root]) else b"")
         if (file, made) not in self._targets:
             with delivering.entered(Target(here, here, file, (), (), delivery=own)):
                 found = target_of(here, [self._root])

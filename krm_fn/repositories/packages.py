@@ -97,8 +97,9 @@ def _function_config(folder: str, call: Object, of: Document, at: Path, tops: In
     """The functionConfig of a call, with its place: in a file of its own, or the pairs of a ConfigMap."""
     if path := text(call.get("configPath")):
         file = joined(folder, path)
-        found = next(_documents(file, tops), None)
-        return {"written": found.obj if found else None, "file": file, "item": found.item if found else 0}
+        if found := next(_documents(file, tops), None):
+            return {"written": found.obj, "file": file, "item": found.item}
+        return {"written": None, "file": of.file, "item": of.item, "path": at}  # no file that may be read
     given = call.get("configMap")
     place = {"file": of.file, "item": of.item, "path": (*at, "configMap") if isinstance(given, dict) else at}
     data = {key: value if isinstance(value, str) else json.dumps(value) for key, value in as_map(given).items()}
