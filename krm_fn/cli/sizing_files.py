@@ -1,4 +1,4 @@
-"""The files of `capacity --nodes` and `capacity --prices`."""
+"""The files of `capacity --nodes`, `capacity --prices` and `--variables`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base.console import file_name
-from krm_fn.base.errors import InputError
+from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.sources.files import read_named
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read(file: str | None, form: Callable[[Any], T]) -> T | None:
-    """What a file has in a form, None without a file. Raises: InputError that names the file and the place."""
+    """What a file has in a form, None without a file. Raises: InputError, ConfigError that name the file and the place."""
     if file is None:
         return None
     try:
@@ -27,5 +27,7 @@ def read(file: str | None, form: Callable[[Any], T]) -> T | None:
         raise InputError(f"cannot read {file_name(file)}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError("the file is not in UTF-8", file=file) from None
+    except ConfigError as error:
+        raise ConfigError(error.message, path=error.path, file=file) from None
     except InputError as error:
         raise InputError(error.message, file=file, line=error.line, column=error.column) from None

@@ -400,3 +400,9 @@ def test_a_value_that_is_no_text_is_refused(here: Path) -> None:
     code, out, err = run("capacity", ".", "--variables", "values.yml", cwd=folder)
     assert (code, out) == (2, "")
     assert "CORES: found 8; expected text, so quote it" in err
+
+
+def test_a_file_of_variables_in_another_form_is_named(tmp_path: Path, kustomize: Path) -> None:
+    tree(tmp_path, {"values.yaml": "- MEMORY\n", "vm.yaml": ""})
+    code, _, err = run("check", "--variables", "values.yaml", ".", cwd=tmp_path)
+    assert (code, err) == (2, "kubevirt-render: error: values.yaml: found a list; expected a map\n"), kustomize
