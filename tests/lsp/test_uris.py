@@ -66,7 +66,7 @@ def about(uri: str, text: str, number: int) -> bytes:
 def answered(sent: bytes, count: int) -> tuple[dict[int, Any], bytes]:
     """So many answers of a server by their numbers, or those that came before it ended, and its stderr.
 
-    It is told to end after that, as editors do: what it has not answered yet it would not answer any more.
+    It is told to shut down and to end after that, as editors do: a shutdown cancels what it has not answered yet.
     """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*PROGRAM, "lsp"], env=own_environment(), **pipes) as server:
@@ -83,7 +83,7 @@ def answered(sent: bytes, count: int) -> tuple[dict[int, Any], bytes]:
             answers = [each for each in map(json.loads, whole) if "id" in each and "method" not in each]
             found = {each["id"]: each for each in answers}
         stuck.cancel()
-        return found, server.communicate(framed({"method": "exit"}))[1]
+        return found, server.communicate(framed({"id": 3, "method": "shutdown"}) + framed({"method": "exit"}))[1]
 
 
 def test_an_address_that_is_no_file_of_the_workspace_stops_nothing(tmp_path: Path) -> None:
@@ -95,9 +95,8 @@ def test_an_address_that_is_no_file_of_the_workspace_stops_nothing(tmp_path: Pat
         sent += about(uri, VM, 100 * number)
     asked = {"textDocument": {"uri": (tmp_path / "vm.yaml").as_uri()}}
     sent += framed({"id": 2, "method": "textDocument/documentSymbol", "params": asked})
-    sent += framed({"id": 3, "method": "shutdown"})
-    by_id, errors = answered(sent, 3 + len(ADDRESSES) * len(ASKED))
+    by_id, errors = answered(sent, 2 + len(ADDRESSES) * len(ASKED))
     assert b"Traceback" not in errors, errors.decode()
     assert [each for each in by_id.values() if "error" in each] == []
-    assert len(by_id) == 3 + len(ADDRESSES) * len(ASKED)
+    assert len(by_id) == 2 + len(ADDRESSES) * len(ASKED)
     assert "VirtualMachine" in json.dumps(by_id[2]["result"])
