@@ -1,15 +1,58 @@
 """kubevirt-render: KubeVirt virtual machines rendered offline, as the cluster would merge them.
 
-`process` is the complete program as a function of plain data. The command and the KRM function use it.
+`process` is the complete program as a function of plain data. The command and the KRM function use it. `__all__` has the names
+that are promised within a major version; everything else may change. See docs/library.md.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.base.errors import ConfigError, InputError
     from krm_fn.base.objects import Object
+    from krm_fn.findings.finding import Finding
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.stages import Outcome
+    from krm_fn.rules.registry import Hit, rule
 
 __version__ = "0.1.0"
+
+__all__ = (
+    "Config",
+    "ConfigError",
+    "Finding",
+    "Hit",
+    "InputError",
+    "Outcome",
+    "Release",
+    "capacity",
+    "diff",
+    "explain",
+    "process",
+    "render",
+    "rule",
+)
+
+# The modules of the names above that are no functions of this one. `import krm_fn` alone must stay cheap.
+_MODULES = {
+    "Config": "kubevirt.settings",
+    "ConfigError": "base.errors",
+    "Finding": "findings.finding",
+    "Hit": "rules.registry",
+    "InputError": "base.errors",
+    "Outcome": "pipeline.stages",
+    "Release": "kubevirt.releases",
+    "rule": "rules.registry",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(__import__(f"{__name__}.{_MODULES[name]}", fromlist=(name,)), name)
 
 
 def process(resource_list: Object) -> Object:
@@ -17,9 +60,21 @@ def process(resource_list: Object) -> Object:
 
     Raises: errors.ConfigError if the functionConfig is wrong, errors.InputError if `items` is no list.
     """
-    from krm_fn.pipeline.stages import process as run  # `import krm_fn` alone must stay cheap
+    from krm_fn.pipeline.stages import process as run
 
     return run(resource_list)
+
+
+def render(items: Sequence[Object], config: Config | None = None) -> Outcome:
+    """The VMs of a bundle rendered, and the findings about them, as values. The arguments are left as they were.
+
+    Raises: errors.ConfigError if the tables of KubeVirt lack the config's release.
+    """
+    from krm_fn.base.paths import with_integers
+    from krm_fn.kubevirt.settings import Config as Settings
+    from krm_fn.pipeline.stages import render as run
+
+    return run([with_integers(item) for item in items], config or Settings())
 
 
 def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool | str = "auto", new: bool = False) -> Object:
@@ -30,7 +85,7 @@ def diff(base: Object, head: Object, *, apply: bool = True, migratable: bool | s
     start as. The arguments are left as they were.
     Raises: as `process`.
     """
-    from krm_fn.changes.diffing import diff as run  # `import krm_fn` alone must stay cheap
+    from krm_fn.changes.diffing import diff as run
 
     return run(base, head, apply=apply, migratable=migratable, new=new)
 
