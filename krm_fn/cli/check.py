@@ -16,7 +16,6 @@ from krm_fn.cli.color import color_option, is_colored, is_terminal
 from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import executor_options
 from krm_fn.cli.formats import FORMATS, Report, written
-from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.units import Request, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
@@ -77,7 +76,6 @@ LISTING = ("junit", "tap")
 @fixing.fix_option
 @options.cache_options
 @executor_options
-@quiet_option
 @schemas_option
 @options.ignores_option
 @options.config_options

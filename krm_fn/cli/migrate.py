@@ -18,7 +18,6 @@ from krm_fn.cli import build_flags, diffs, inplace, inplace_folders, options, ou
 from krm_fn.cli.color import is_colored
 from krm_fn.cli.folder_options import exclude_option
 from krm_fn.cli.formats import counted
-from krm_fn.cli.quiet import quiet_option
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import NEWEST
@@ -45,7 +44,6 @@ KEYS = ("kubevirtVersion", "failOn", "severity")
 
 @click.command()
 @options.source_options
-@quiet_option
 @click.option("--in-place", is_flag=True, help="Write the result to the files instead of stdout.")
 @click.option(
     "--check", is_flag=True, help="Write nothing. Name the files that would change; the exit code is 1 if there are any."

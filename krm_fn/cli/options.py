@@ -14,7 +14,7 @@ from krm_fn.base.errors import ConfigError, UsageError
 from krm_fn.cli import completion, file_flags, policy_flag
 from krm_fn.cli.build_flags import build_flags_option, build_options, built
 from krm_fn.cli.folder_options import folder_options, part_options
-from krm_fn.cli.quiet import is_quiet
+from krm_fn.cli.quiet import is_quiet, quiet_option
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located_in_list
 from krm_fn.kubevirt.releases import MINORS
@@ -42,6 +42,7 @@ else:
 
 # Set among the flags where `--config` is the file of a test case and not the operator's.
 UNTRUSTED = "untrusted"
+NOTED = f"{NAME}.noted"
 # What all flags have that take a KubeVirt release.
 VERSION: dict[str, Any] = {
     "metavar": "VERSION",
@@ -148,14 +149,13 @@ def links_option(command: Any) -> Any:
 
 
 def verbose_option(command: Any) -> Any:
-    """Gives a command `--verbose`."""
-    return click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used.")(
-        command
-    )
+    """Gives a command `--verbose` and `--quiet`: how much it says besides its answer."""
+    text = "Report which files are skipped and which config is used."
+    return click.option("-v", "--verbose", is_flag=True, help=text)(quiet_option(command))
 
 
 def source_options(command: Any) -> Any:
-    """Gives a command what it reads from: `PATH...`, `-k DIR`, `--timeout`, `--network`, `--follow-links` and `--verbose`."""
+    """Gives a command what it reads from: `PATH...`, `-k DIR`, how that is built, and how much is said of it."""
     command = build_options(building.TIMEOUT)(verbose_option(links_option(command)))
     command = click.option(
         "-k",
@@ -209,9 +209,12 @@ def check_named(paths: Sequence[str], kustomizations: Sequence[str]) -> None:
 
 
 def note(text: str) -> None:
-    """Print a note on stderr, unless the command is quiet. Notes are not findings."""
-    if is_quiet():
+    """Print a note on stderr, once, unless the command is quiet. Notes are not findings."""
+    context = click.get_current_context(silent=True)
+    printed = context.meta.setdefault(NOTED, set()) if context else set()
+    if is_quiet() or text in printed:
         return
+    printed.add(text)
     click.echo(f"{NAME}: note: {printable(one_line(text))}", err=True)
 
 

@@ -12,7 +12,6 @@ from click.core import ParameterSource
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion, inplace, inplace_folders, options, outputs, progress, render_repository
 from krm_fn.cli import output_dir as output_dirs
-from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.units import Request
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.workspace import as_it_is
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     help="Write the result to this folder, one file for each target and source file, and remove the files that an earlier run "
     "wrote there and this one does not.",
 )
-@quiet_option
 @options.ignores_option
 @options.config_options
 def render(

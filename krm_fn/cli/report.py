@@ -19,7 +19,6 @@ from krm_fn.cli.combined import combined
 from krm_fn.cli.executors import PROCESSES
 from krm_fn.cli.formats import BASE
 from krm_fn.cli.pens import Pen
-from krm_fn.cli.quiet import quiet_option
 from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.trees import Change, paths_in, trees_of
 from krm_fn.cli.units import Request
@@ -58,7 +57,6 @@ INDENT = "  "  # of what `diff` says below a headline
     help="The file to write, such as report.html. A file that exists is replaced. -: stdout.",
 )
 @earlier.base_options
-@quiet_option
 @schemas_option
 @options.ignores_option
 @options.config_options

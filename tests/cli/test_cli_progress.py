@@ -222,6 +222,27 @@ def test_a_quiet_command_prints_no_notes(folder):
     assert elsewhere(folder, "check", "-q", ".").stderr == ""
 
 
+READING = (
+    "check .",
+    "render .",
+    "capacity .",
+    "explain .",
+    "report . -o /dev/null",
+    "migrate .",
+    "diff . .",
+)
+
+
+@pytest.mark.parametrize("command", READING)
+def test_each_command_that_reads_notes_a_thing_once_and_can_be_quiet(folder, command):
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules" / "a.yaml").write_text("a: 1")
+    noted = [line for line in elsewhere(folder, *command.split(), "--verbose").stderr.splitlines() if "note:" in line]
+    assert noted
+    assert len(noted) == len(set(noted))
+    assert "note:" not in elsewhere(folder, *command.split(), "--verbose", "--quiet").stderr
+
+
 def test_the_last_line_on_a_terminal_says_what_was_read(terminal, folder):
     (folder / "07.yaml").unlink()
     assert terminal("check", ".").ended().seen == "20 files, 19 VMs, 0 errors\n"
