@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.homes import Material
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.loading import Parsed, Unit
-    from krm_fn.repositories.material import Material
     from krm_fn.repositories.sharing import Taken
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources

@@ -11,7 +11,7 @@ import click
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import bundles, options, progress, sizes, sizing_files
+from krm_fn.cli import bundles, file_flags, options, progress, sizes
 from krm_fn.cli.units import Request
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
@@ -104,7 +104,7 @@ def capacity(
     document can't be read: stderr says why, and the others are shown.
     """
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
-    shapes, prices = sizing_files.read(nodes_file, nodes.read), sizing_files.read(prices_file, pricing.read)
+    shapes, prices = file_flags.read_form(nodes_file, nodes.read), file_flags.read_form(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
     if matrix and not (paths or kustomizations):
         _show_matrix([], options.settings(Sources(sources=()), config_file, flags), output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,24 +12,51 @@ import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
-from krm_fn.cli.color import color_option, is_colored, is_terminal
+from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing
 from krm_fn.cli.combined import combined
-from krm_fn.cli.executors import executor_options
-from krm_fn.cli.formats import FORMATS, Report, written
-from krm_fn.cli.quiet import quiet_option
-from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.cli.units import Request, refuse_nothing, severity_at
+from krm_fn.cli.file_flags import read_schemas, schemas_option
+from krm_fn.cli.formats import FORMATS, Report, counted, written
+from krm_fn.cli.pens import color_option, is_colored, is_terminal
+from krm_fn.cli.progress import is_quiet, quiet_option
+from krm_fn.cli.units import Request, executor_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.loading import Options
 from krm_fn.rules import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.settings import Config
+
+
+def show_tally(report: Report, found: Sequence[UnitResult]) -> None:
+    """Print the line on stderr, for somebody who looks at it and does not see these numbers elsewhere."""
+    if is_quiet() or not (sys.stderr and sys.stderr.isatty()) or (report.summary and sys.stdout and sys.stdout.isatty()):
+        return
+    click.echo(tally(report, found), err=True)
+
+
+def tally(report: Report, found: Sequence[UnitResult]) -> str:
+    """`12 targets, 48 VMs, 0 errors`; other numbers that are 0 are left out."""
+    return ", ".join(_parts(report, found))
+
+
+def _parts(report: Report, found: Sequence[UnitResult]) -> Iterator[str]:
+    if report.targets:
+        unbuilt = sum(bool(unit.name) and not unit.built for unit in found)
+        yield counted(report.targets, "target") + (f" ({unbuilt} not built)" if unbuilt else "")
+    files = len({file for unit in found if not unit.name for file in unit.files if file})
+    if files:
+        yield counted(files, "file")
+    yield counted(sum(unit.vms for unit in found), "VM")
+    for severity, number in results.count(report.findings).items():
+        if number or severity == "error":
+            yield counted(number, severity)
+    if silent := sum(report.silenced.values()):
+        yield f"{silent} suppressed"
+
 
 # Off unless --expanded is set.
 UNEXPANDED = "unexpanded-vm"
@@ -128,7 +156,7 @@ def check(
         report = _without_known(report, known, severity_at(request, known.file, found), day)
     report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
-    tally.show(report, found)
+    show_tally(report, found)
     return _exit_code(report) or refuse_nothing((*paths, *kustomizations), found)
 
 

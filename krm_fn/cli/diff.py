@@ -15,12 +15,12 @@ from krm_fn.base.value import Value
 from krm_fn.changes.pairs import AUTO, Assumptions
 from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import build_flags, changes_patch, completion, diff_units, options, progress
+from krm_fn.cli.build_flags import folder_options, part_options
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
-from krm_fn.cli.color import color_option, is_colored
 from krm_fn.cli.diff_units import ClusterAfter, Compared
-from krm_fn.cli.folder_options import folder_options, part_options
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
+from krm_fn.cli.pens import color_option, is_colored
 from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report

@@ -1,20 +1,30 @@
-"""`check --base REF`: the findings that a commit of the git repository has already. Only the others count."""
+"""`check --base REF`: the findings that a commit of the git repository has already. Only the others count.
+
+Policies that compare objects get those of the commit, too.
+"""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
-from krm_fn.cli import baseline, replaced, units
+from krm_fn.cli import baseline, build_flags, units
 from krm_fn.cli.baseline import Baseline
 from krm_fn.cli.formats import BASE
 from krm_fn.cli.trees import Change, paths_in, trees_of
+from krm_fn.cli.units import key_of, units_of
 from krm_fn.findings.finding import Suppressed
+from krm_fn.pipeline.stages import Before
+from krm_fn.repositories.bundles import objects_of
+from krm_fn.repositories.running import run
+from krm_fn.repositories.workspace import Workspace
 from krm_fn.rules.facts.ignores import Known
+from krm_fn.sources.files import read_found
 from krm_fn.sources.reading import STDIN, NothingFoundError
 
 if TYPE_CHECKING:
@@ -26,9 +36,49 @@ if TYPE_CHECKING:
     from krm_fn.cli.trees import Tree
     from krm_fn.cli.units import Key, Request
     from krm_fn.findings.finding import Finding
-    from krm_fn.pipeline.stages import Before
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.loading import Options
+
+POLICY = b"ValidatingAdmissionPolicy"
+
+
+def have_policies(request: Request) -> bool:
+    """True if a run may have policies: in the config, in a flag, in its files, or in what is built outside of folders.
+
+    Raises: ConfigError, InputError, UsageError.
+    """
+    if request.flags["policies"] or request.kustomizations:
+        return True
+    workspace = Workspace(request.asked)
+    units = workspace.units
+    every = (*(unit.settings for unit in units), *map(workspace.settings, request.paths))
+    if any(settings.config.policies for settings in every):
+        return True
+    files = (file for unit in units for file in unit.inputs)
+    return any(POLICY in _content(file) for file in (*files, *workspace.asked.named))
+
+
+def _content(file: str) -> bytes:
+    with suppress(OSError):
+        return read_found(file)[0]
+    return b""
+
+
+def objects_at(request: Request, how: Options, bar: Progress) -> dict[Key, Before]:
+    """What each unit consists of, by its key; in the working directory, which is that of the earlier state.
+
+    Raises: ConfigError, InputError.
+    """
+    workspace = request.searched(bar)
+    units = units_of(request, workspace)
+    using = how.but(using=build_flags.builder())
+    jobs, others = request.flags["jobs"], workspace.others
+    objects = run(units, using, objects_of, title="Reading", jobs=jobs, watch=bar.watch, others=others)
+    return {
+        key_of(unit): Before(items=[*each.items, *each.taken], config=unit.settings.config, is_whole=each.is_whole)
+        for unit, each in zip(units, objects, strict=True)
+    }
+
 
 # The flags that may name a file or a folder.
 FILES = ("configuration", "cache")
@@ -77,14 +127,14 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
         return None
     if STDIN in request.paths:
         raise UsageError("--base compares files of a git repository; stdin (-) is on no side")
-    compares = replaced.are_wanted(request)
+    compares = have_policies(request)
     with trees_of(change, verbose=request.flags["verbose"]) as (tree, head):
         there = _at(tree, head, request)
         if not (there.paths or there.kustomizations):
             return Earlier(ref=change.base, findings={})
         with tree.entered():
             try:
-                objects = replaced.read(there, how, bar) if compares else {}
+                objects = objects_at(there, how, bar) if compares else {}
                 found = units.results_of(there, how.but(fixing=False, quoted=False, listed=False, unchanged=compares), bar)
             except NothingFoundError:
                 found, objects = [], {}

@@ -15,7 +15,7 @@ from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
-from krm_fn.cli.color import is_colored, is_terminal
+from krm_fn.cli.pens import is_colored, is_terminal
 from krm_fn.cli.units import Request
 from krm_fn.explaining.selection import is_pattern, normal, selected
 from krm_fn.explaining.unset import Schema, unset

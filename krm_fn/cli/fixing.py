@@ -12,9 +12,8 @@ import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
-from krm_fn.cli import inplace, options, units
-from krm_fn.repositories.fixed_texts import fixed
-from krm_fn.repositories.fixes import agreed
+from krm_fn.cli import inplace_folders, options, units
+from krm_fn.repositories.fixes import agreed, fixed
 from krm_fn.sources.files import is_within, read_found
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def results_of(request: Request, how: Options, bar: Progress, known: Container[s
     """
     if not how.fixing:
         return units.results_of(request, how, bar)
-    inplace.need_files(request.paths, request.kustomizations, flag="--fix")
+    inplace_folders.need_files(request.paths, request.kustomizations, flag="--fix")
     done: dict[Place, str] = {}
     try:
         while True:
@@ -84,5 +83,5 @@ def _write(fixes: Iterable[Fix], paths: Sequence[str]) -> list[Fix]:
         if made:
             texts.append((file, new, stamp))
             written += made
-    inplace.replace_all(texts)
+    inplace_folders.replace_all(texts)
     return written

@@ -11,10 +11,9 @@ import click
 from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
-from krm_fn.cli import completion, file_flags, policy_flag
-from krm_fn.cli.build_flags import build_flags_option, build_options, built
-from krm_fn.cli.folder_options import folder_options, part_options
-from krm_fn.cli.quiet import is_quiet
+from krm_fn.cli import completion, file_flags
+from krm_fn.cli.build_flags import build_flags_option, build_options, built, folder_options, part_options
+from krm_fn.cli.progress import is_quiet
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located_in_list
 from krm_fn.kubevirt.releases import MINORS
@@ -74,7 +73,7 @@ def _option(key: Key) -> Decorator:
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
         case "policies":
             help_text = f"A file or folder with {text} Repeatable."
-            how: dict[str, Any] = {"callback": policy_flag.read, "shell_complete": completion.FILE}
+            how: dict[str, Any] = {"callback": file_flags.read_policies, "shell_complete": completion.FILE}
             return click.option(flag, key.field, multiple=True, metavar="PATH", help=help_text, **how)
         case _ if key.type in file_flags.EXAMPLES:
             help_text = f"{text} The value is a file name or YAML."

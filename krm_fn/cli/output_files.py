@@ -1,10 +1,11 @@
-"""`-o FORMAT[=FILE]`, repeatable: what a command writes, and where."""
+"""`-o FORMAT[=FILE]`, repeatable: what a command writes, and where; and JSON of what others wrote, in printable characters."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
-from krm_fn.base.console import write_out
+from krm_fn.base.console import decoded, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import replacing
@@ -12,6 +13,22 @@ from krm_fn.sources.files import leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON text over several lines, of printable characters alone: others stand there as escapes."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(letter if letter.isprintable() or letter == "\n" else _json_escape(letter) for letter in text)
+    return text.replace("##", "#\\u0023") + "\n"
+
+
+def _json_escape(letter: str) -> str:
+    """The escape of a character; of what is none, since it stands for a byte, the text that messages have in its place."""
+    if "\ud800" <= letter <= "\udfff":
+        return decoded(letter).replace("\\", "\\\\")
+    return json.dumps(letter)[1:-1]
 
 
 def parsed(outputs: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:

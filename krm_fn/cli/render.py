@@ -10,9 +10,9 @@ import click
 from click.core import ParameterSource
 
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import completion, inplace, inplace_folders, options, outputs, progress, render_repository
+from krm_fn.cli import completion, inplace_folders, options, outputs, progress, render_repository
 from krm_fn.cli import output_dir as output_dirs
-from krm_fn.cli.quiet import quiet_option
+from krm_fn.cli.progress import quiet_option
 from krm_fn.cli.units import Request
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.workspace import as_it_is
@@ -70,7 +70,7 @@ def render(
     """
     _check_usage(in_place=in_place, force=force, output_dir=output_dir)
     if in_place:
-        inplace.need_files(paths, kustomizations)
+        inplace_folders.need_files(paths, kustomizations)
     if output_dir is not None:
         output_dirs.check_apart(output_dir, (*(path for path in paths if path != STDIN), *kustomizations))
     bar = progress.shown(quiet=flags["verbose"])

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from krm_fn import yamlio
 from krm_fn.base.console import file_name, write_out
-from krm_fn.cli import options
+from krm_fn.base.errors import InputError
+from krm_fn.cli import options, outputs
 from krm_fn.cli.combined import combined_findings, exit_code
-from krm_fn.cli.combining import COMBINED, Part
-from krm_fn.cli.layout import Laid, folder_of, laid_out, pieces
-from krm_fn.cli.output_dir import OutputDir
+from krm_fn.cli.output_dir import Laid, OutputDir, folder_of, laid_out, pieces
 from krm_fn.cli.outputs import OUTPUTS, WITH_RESULTS, appended
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
@@ -23,14 +23,78 @@ from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
+    from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.loading import Options
     from krm_fn.repositories.rendering import Write
     from krm_fn.repositories.workspace import Asked, Workspace
     from krm_fn.sources.source import Sources
+
+
+class Part(NamedTuple):
+    """What is kept of one unit, and its name for messages."""
+
+    name: str
+    written: Any
+
+
+class Patches(NamedTuple):
+    """The patches of one unit, and how many objects they can't add."""
+
+    entries: list[Any]
+    left_out: int
+
+
+class Combined(NamedTuple):
+    """How an output is made of several units: `write` gives what is kept of one, `combine` the whole."""
+
+    write: Callable[[Sources, Outcome], Any]
+    combine: Callable[[Sequence[Part], Iterable[Finding]], bytes]
+
+
+def _text(found: Sources, outcome: Outcome) -> bytes:
+    return outputs.to_yaml(found, outcome)
+
+
+def _items(_: Sources, outcome: Outcome) -> list[Any]:
+    return outcome.in_order
+
+
+def _patches(found: Sources, outcome: Outcome) -> Patches:
+    return Patches(outputs.entries(found.items, outcome.items), len(outputs.appended(found, outcome)))
+
+
+def _one_stream(parts: Sequence[Part], _: Iterable[Finding]) -> bytes:
+    return outputs.joined(part.written for part in parts if part.written)
+
+
+def _json_list(parts: Sequence[Part], _: Iterable[Finding]) -> bytes:
+    return outputs.json_list([item for part in parts for item in part.written])
+
+
+def _resource_list(parts: Sequence[Part], findings: Iterable[Finding]) -> bytes:
+    return outputs.resource_list([item for part in parts for item in part.written], findings)
+
+
+def _one_list_of_patches(parts: Sequence[Part], _: Iterable[Finding]) -> bytes:
+    """Raises: InputError where two units have patches: a list of them belongs to one kustomization."""
+    changed = [part for part in parts if part.written.entries]
+    if len(changed) > 1:
+        first, second = (part.name or "files that no kustomization uses" for part in changed[:2])
+        raise InputError(f"patches belong to one kustomization, but VMs change in {first} and {second}; name one of them")
+    return yamlio.dump([entry for part in changed for entry in part.written.entries]).encode()
+
+
+COMBINED = {
+    "yaml": Combined(_text, _one_stream),
+    "json": Combined(_items, _json_list),
+    "resourcelist": Combined(_items, _resource_list),
+    "patch": Combined(_patches, _one_list_of_patches),
+}
 
 
 def to_stdout(request: Request, how: Options, bar: Progress, output: str) -> int:

@@ -16,13 +16,12 @@ from krm_fn.cli.changes_groups import grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
 from krm_fn.cli.combined import combined
-from krm_fn.cli.executors import PROCESSES
+from krm_fn.cli.file_flags import read_schemas, schemas_option
 from krm_fn.cli.formats import BASE
 from krm_fn.cli.pens import Pen
-from krm_fn.cli.quiet import quiet_option
-from krm_fn.cli.schemas import read_schemas, schemas_option
+from krm_fn.cli.progress import quiet_option
 from krm_fn.cli.trees import Change, paths_in, trees_of
-from krm_fn.cli.units import Request
+from krm_fn.cli.units import PROCESSES, Request
 from krm_fn.findings import results
 from krm_fn.reporting.describing import Part, describe
 from krm_fn.reporting.input import Change as Changed

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
+
+import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.cli import build_flags, executors, options
+from krm_fn.cli import build_flags, options
 from krm_fn.cli.formats import counted
 from krm_fn.repositories import written
 from krm_fn.repositories.cache import Cache, check_apart, users_folder
@@ -25,15 +28,54 @@ from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Before
+    from krm_fn.repositories.distributing import Workers
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.loading import Options
 
     Key = tuple[str, str]
+
+PROCESSES, DASK = "processes", "dask"
+
+
+def executor_options(command: Any) -> Any:
+    """Gives a command `--executor` and `--scheduler`."""
+    command = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="The address of the Dask scheduler, such as tcp://HOST:8786. Only with --executor dask.",
+    )(command)
+    return click.option(
+        "--executor",
+        type=click.Choice((PROCESSES, DASK)),
+        default=PROCESSES,
+        show_default=True,
+        help="What builds and checks the kustomizations in folders: processes of this machine, or workers of a Dask cluster. "
+        "dask needs more packages: `pip install '.[dask]'` in a clone.",
+    )(command)
+
+
+def check_executor(flags: Mapping[str, Any]) -> None:
+    """Raises: UsageError where one of the two options lacks the other."""
+    if flags["executor"] == DASK and not flags["scheduler"]:
+        raise UsageError("--executor dask needs --scheduler ADDRESS")
+    if flags["scheduler"] and flags["executor"] != DASK:
+        raise UsageError("--scheduler needs --executor dask")
+
+
+def workers_of(flags: Mapping[str, Any]) -> AbstractContextManager[Workers | None]:
+    """The workers that the options name, None for processes of this machine. Raises: UsageError where they can't be used."""
+    if flags["executor"] != DASK:
+        return nullcontext()
+    from krm_fn.repositories.distributing import Workers
+
+    return closing(Workers(flags["scheduler"], note=options.note))
+
 
 NOTHING = Discovery()
 MOST_NAMED = 3  # targets in a message
@@ -136,7 +178,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
 
     Raises: ConfigError, InputError, UsageError.
     """
-    executors.check_executor(request.flags)
+    check_executor(request.flags)
     _check_cache(request)
     workspace = request.searched(bar)
     units = units_of(request, workspace)
@@ -189,7 +231,7 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
     judged = partial(judge_all, watch=partial(bar.watch, failed=_is_unbuilt), reading=bar.watch)
-    with executors.workers(request.flags) as workers:
+    with workers_of(request.flags) as workers:
         cache, jobs = _cache(request), request.flags["jobs"]
         done = judged(units, how, jobs=jobs, others=others, cache=cache, workers=workers)
         if request.flags["verbose"] and workers and workers.missed:

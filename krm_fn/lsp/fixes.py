@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.errors import RenderError
 from krm_fn.findings.finding import UNSET
 from krm_fn.lsp.answers import Action, Edit
-from krm_fn.repositories.fixed_texts import fixed
-from krm_fn.repositories.fixes import is_certain
+from krm_fn.repositories.fixes import fixed, is_certain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

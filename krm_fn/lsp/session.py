@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
     from krm_fn.lsp.index import Index, Place
     from krm_fn.lsp.sizes import Key
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
 
 # What concerns the whole workspace: its config.
 ALL = (NAME,)

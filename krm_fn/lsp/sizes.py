@@ -12,7 +12,7 @@ from krm_fn.pipeline.surroundings import bundle_of
 
 if TYPE_CHECKING:
     from krm_fn.base.objects import Object
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
 
     Key = tuple[str, str, str]
 

@@ -17,10 +17,10 @@ from krm_fn.repositories import building, merging
 from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.fixes import agreed
 from krm_fn.repositories.judging import UnitResult, judge, release_of
+from krm_fn.repositories.kustomization import read as read_kustomization
 from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
 from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.pools import tidied
-from krm_fn.repositories.reading import read as read_kustomization
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
 from krm_fn.repositories.workspace import Asked
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
     from krm_fn.repositories.types import Target
 
 # Files that decide what the targets are, or how they are judged.

@@ -23,9 +23,10 @@ from krm_fn.config.places import located
 from krm_fn.config.repository import RepositoryConfig
 from krm_fn.findings.results import NOT_BUILT
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories import config_files, policies
+from krm_fn.repositories import config_files
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import RepositoryFacts, UnmatchedGlob
+from krm_fn.sources import policy_files
 from krm_fn.sources.files import is_within
 from krm_fn.sources.files import repository as repository_of
 
@@ -66,7 +67,7 @@ class TargetSettings(Value):
 
 
 class ConfigFile(Value):
-    """A config file that was read. Its globs are relative to `folder`. `policy_paths`: see `policies.paths`.
+    """A config file that was read. Its globs are relative to `folder`. `policy_paths`: see `policy_files.paths`.
 
     `exclude` are the globs of its section, `of_clusters` those that `cluster_globs` names.
     """
@@ -203,12 +204,12 @@ class Configs:
                 stated = repository.read(value)
                 if not self._trusted:
                     repository.refuse_powers(stated)
-                read = policies.with_files(stated, name, anywhere=self._trusted)
+                read = policy_files.with_files(stated, name, anywhere=self._trusted)
             except ConfigError as error:
                 if error.file:  # that of a policy
                     raise
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
-            paths = tuple(policies.paths(stated, name))
+            paths = tuple(policy_files.paths(stated, name))
             of_clusters = tuple(
                 (number, key, glob)
                 for number, cluster in enumerate(read.clusters)

@@ -15,8 +15,7 @@ from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, get, put
-from krm_fn.repositories.kustomization import GENERATORS, PLUGINS, RESOURCES, is_inline, joined, kustomization
-from krm_fn.repositories.reading import linked
+from krm_fn.repositories.kustomization import GENERATORS, PLUGINS, RESOURCES, is_inline, joined, kustomization, linked
 from krm_fn.sources.files import is_file, is_within, read_found
 from krm_fn.sources.steps import GROUP, KUSTOMIZE, Step, is_own
 

@@ -14,7 +14,7 @@ from krm_fn.base.paths import as_list, as_map, dotted, get, steps
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.templates import parameter_of
-from krm_fn.repositories.explained_steps import placed
+from krm_fn.repositories.explained import placed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.repositories.explained import Explained
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
     from krm_fn.yamlio import StreamText
 
 PLACE = ("file", "index", "line", "column")

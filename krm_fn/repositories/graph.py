@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.repositories.helm_calls import link_out
-from krm_fn.repositories.kustomization import DATA, FILES, PLUGINS, RESOURCES, composes, joined, plugin_files
+from krm_fn.repositories.kustomization import (
+    DATA,
+    FILES,
+    PLUGINS,
+    RESOURCES,
+    composes,
+    joined,
+    linked,
+    plugin_files,
+    read,
+    referring,
+)
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
-from krm_fn.repositories.reading import linked, read, referring
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.files import is_file, is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from krm_fn.repositories.reading import Read
+    from krm_fn.repositories.kustomization import Read
     from krm_fn.repositories.types import Kustomization, Reference
 
 

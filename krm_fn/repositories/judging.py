@@ -14,19 +14,20 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import charts, fixes, problems, unseen, wants
+from krm_fn.repositories import charts, fixes, unseen, wants
 from krm_fn.repositories.fixes import Fixing
-from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.leaving import leaving
-from krm_fn.repositories.material import Material
 from krm_fn.repositories.sharing import NOTHING, UNUSED
 from krm_fn.repositories.templated import templated
+from krm_fn.rules import registry
+from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources import unbuilt
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import Doubts, passed_over, reported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
     from krm_fn.base.bundle import Entry
@@ -42,6 +43,15 @@ if TYPE_CHECKING:
     from krm_fn.repositories.types import Problem, Target
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
+
+
+def findings(problems: Iterable[Problem], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
+    """The findings, each at its place; one for the problem that several targets share."""
+    for each in dict.fromkeys(problems):
+        facts = InputFacts(charts=(each,), release=release) if each.is_chart else InputFacts(unbuilt=(each,), release=release)
+        for finding in registry.judge_bundle(facts, severity, "input"):
+            yield finding.but(file=each.file, line=each.line, column=each.column)
+
 
 VM = "VirtualMachine"
 # Rules about references to instancetypes and preferences, and about objects that nothing refers to.
@@ -183,7 +193,7 @@ def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit
 def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:
     """What there is to say of a target that can't be built: a note where it has no object of KubeVirt, unless `always`."""
     config = unit.settings.config
-    found = problems.findings((problem,), config.severity, release_of(config))
+    found = findings((problem,), config.severity, release_of(config))
     result = of_no_object((), unit.settings).but(name=unit.name, built=False)
     if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
         return result.but(notes=("this chart is not built, and makes no VMs",))

@@ -17,8 +17,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.placeholders import with_defaults
 from krm_fn.base.value import Value
 from krm_fn.repositories import building, charts, delivering, embedded, sharing, wants, written
-from krm_fn.repositories.homes import Homes
-from krm_fn.repositories.material import Material
+from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.places import Places

@@ -18,8 +18,7 @@ from krm_fn.config.repository import NAME
 from krm_fn.kubevirt.api_versions import HOMES, NEIGHBOURS
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
-from krm_fn.repositories.kustomization import RESOURCES, from_here, joined
-from krm_fn.repositories.reading import linked
+from krm_fn.repositories.kustomization import RESOURCES, from_here, joined, linked
 from krm_fn.sources import reading
 from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, is_file, is_unsaved, read_found
 from krm_fn.sources.reading import NothingFoundError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.markdown import code
-from krm_fn.cli.sizes import DEVICES, NOTE, nodes
+from krm_fn.cli.sizes import DEVICES, NOTE, cells
 from krm_fn.cli.sizes.cells import about, costs, devices, figures, note, plain, stopped
 from krm_fn.sizing.texts import amount
 
@@ -49,10 +49,10 @@ def _bare(head: str) -> str:
 def _nodes(report: Report) -> list[str]:
     if report.placement is None:
         return []
-    rows = [[code(line[0]), *line[1:6], code(line[6])] for line in nodes.lines(report.placement)]
-    found = [[f"- {code(sentence)}"] for sentence in nodes.sentences(report.placement, report.shapes)]
+    rows = [[code(line[0]), *line[1:6], code(line[6])] for line in cells.lines(report.placement)]
+    found = [[f"- {code(sentence)}"] for sentence in cells.sentences(report.placement, report.shapes)]
     listed = "\n".join(line[0] for line in _fitting(found))
-    return [table(nodes.HEADS, 1, 6, rows), listed, nodes.ESTIMATE]
+    return [table(cells.HEADS, 1, 6, rows), listed, cells.ESTIMATE]
 
 
 def _of_quota(quota: Object, resource: str) -> list[str]:

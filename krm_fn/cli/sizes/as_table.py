@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
-from krm_fn.cli.sizes import DEVICES, nodes
+from krm_fn.cli.sizes import DEVICES, cells
 from krm_fn.cli.sizes.cells import about, costs, devices, figures, plain, stopped, without_pod
 from krm_fn.sizing.texts import amount
 
@@ -48,9 +48,9 @@ def _rows(report: Report) -> str:
 def _nodes(report: Report) -> list[str]:
     if report.placement is None:
         return []
-    lines = _without_empty([nodes.HEADS, *nodes.lines(report.placement)], keep=len(nodes.HEADS) - 1)
-    found = nodes.sentences(report.placement, report.shapes)
-    return [aligned(lines, nodes.NUMBERS, report.width), "\n".join([*found, nodes.ESTIMATE])]
+    lines = _without_empty([cells.HEADS, *cells.lines(report.placement)], keep=len(cells.HEADS) - 1)
+    found = cells.sentences(report.placement, report.shapes)
+    return [aligned(lines, cells.NUMBERS, report.width), "\n".join([*found, cells.ESTIMATE])]
 
 
 def _cells(row: Row, *, priced: bool) -> tuple[str, ...]:
