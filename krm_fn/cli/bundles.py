@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.bundle import entries
 from krm_fn.base.value import Value
 from krm_fn.cli import build_flags, options
-from krm_fn.cli.combined import combined_findings, exit_code
+from krm_fn.cli.formats import combined_findings, exit_code
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.holders import holder_of

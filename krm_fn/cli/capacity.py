@@ -45,13 +45,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="What the rows of the table stand for. target: a kustomization of a repository. cluster: a cluster of its config.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(sizes.FORMATS),
-    default="table",
-    show_default=True,
-    help="json: all details, as krm_fn.capacity returns them. csv: the rows of the table in exact numbers.",
+@options.output_option(
+    sizes.FORMATS, text="json: all details, as krm_fn.capacity returns them. csv: the rows of the table in exact numbers."
 )
 @click.option(
     "--running/--all",

@@ -57,15 +57,7 @@ def _names(*kinds: str) -> Completer:
 kind_option = click.option("--kind", type=click.Choice(tuple(KINDS)), help="Show only this kind.")
 
 
-def output_option(default: str) -> Callable[[Any], Any]:
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Choice(("text", "json", "yaml")),
-        default=default,
-        show_default=True,
-        help="The output format.",
-    )
+FORMATS = ("text", "json", "yaml")
 
 
 @click.group(invoke_without_command=True)
@@ -88,7 +80,7 @@ def catalogue(ctx: click.Context) -> None:
     shell_complete=_names(PREFERENCE),
     help="Show only the instancetypes that meet the requirements of this preference.",
 )
-@output_option("text")
+@options.output_option(FORMATS)
 def list_entries(version: str, kind: str | None, satisfies: str | None, output: str) -> None:
     """List the instancetypes and preferences of a release."""
     if satisfies is not None and kind == "preference":
@@ -110,7 +102,7 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
 @click.argument("name", shell_complete=_names())
 @version_option
 @kind_option
-@output_option("yaml")
+@options.output_option(FORMATS, "yaml")
 def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
     """Show one instancetype or preference, ready to be kept in a bundle."""
     release = view.release_of(version)

@@ -13,9 +13,8 @@ import click
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing
-from krm_fn.cli.combined import combined
 from krm_fn.cli.file_flags import read_schemas, schemas_option
-from krm_fn.cli.formats import FORMATS, Report, counted, written
+from krm_fn.cli.formats import FORMATS, Report, combined, counted, written
 from krm_fn.cli.pens import color_option, is_colored, is_terminal
 from krm_fn.cli.progress import is_quiet, quiet_option
 from krm_fn.cli.units import Request, executor_options, refuse_nothing, severity_at
@@ -66,17 +65,7 @@ LISTING = ("junit", "tap")
 
 @click.command()
 @options.input_options
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    default=("text",),
-    show_default=True,
-    metavar="FORMAT[=FILE]",
-    shell_complete=completion.among(lambda: FORMATS),
-    help=f"The output format: {', '.join(FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
-)
+@output_files.outputs_option(FORMATS)
 @click.option(
     "--expanded",
     is_flag=True,

@@ -45,9 +45,7 @@ COLUMNS: dict[str, Callable[[Object], str]] = {
 
 @click.command()
 @options.input_options
-@click.option(
-    "-o", "--output", type=click.Choice(("text", "json")), default="text", show_default=True, help="The output format."
-)
+@options.output_option(("text", "json"))
 @options.config_options
 def deliveries(
     paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, *, output: str, **flags: Any

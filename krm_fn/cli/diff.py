@@ -73,13 +73,9 @@ class Run(Value):
     default=None,
     help="Start from the newest commit that --base and the other side have in common, as a code review does. Default: yes.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(OUTPUTS),
-    default="text",
-    show_default=True,
-    help="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from its "
+@options.output_option(
+    OUTPUTS,
+    text="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from its "
     "old rendered form to the new one.",
 )
 @click.option(
@@ -133,7 +129,7 @@ class Run(Value):
 @part_options
 @options.helm_option
 @build_flags.build_flags_option
-@partial(options.keys_options, CLUSTER_KEYS)
+@options.keys_options(CLUSTER_KEYS)
 def diff(
     paths: tuple[str, ...],
     *,

@@ -15,6 +15,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.cli import baseline, build_flags, units
 from krm_fn.cli.baseline import Baseline
+from krm_fn.cli.build_flags import together
 from krm_fn.cli.formats import BASE
 from krm_fn.cli.trees import Change, paths_in, trees_of
 from krm_fn.cli.units import key_of, units_of
@@ -94,17 +95,19 @@ class Earlier(Value):
     objects: Mapping[Key, Before] = {}
 
 
-def base_options(command: Any) -> Any:
-    """Gives a command `--base` and `--merge-base`; they reach it as `base` and `merge_base`."""
-    command = click.option(
+base_options = together(
+    click.option(
+        "--base",
+        metavar="REF",
+        help="Check this commit of the git repository, too. Findings that it has do not count, and those that are gone are "
+        "listed.",
+    ),
+    click.option(
         "--merge-base/--no-merge-base",
         default=None,
         help="Start from the newest commit that --base and the working tree have in common, as a review does. Default: yes.",
-    )(command)
-    text = (
-        "Check this commit of the git repository, too. Findings that it has do not count, and those that are gone are listed."
-    )
-    return click.option("--base", metavar="REF", help=text)(command)
+    ),
+)
 
 
 def _change(flags: Mapping[str, Any]) -> Change | None:

@@ -38,14 +38,7 @@ NO_VM = "there is no VM in the input"
 
 @click.command()
 @options.input_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(tuple(explanations.FORMATS)),
-    default="text",
-    show_default=True,
-    help="The output format. json: all details.",
-)
+@options.output_option(explanations.FORMATS, text="The output format. json: all details.")
 @click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
 @options.config_options
 def explain(

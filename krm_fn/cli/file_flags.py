@@ -84,15 +84,13 @@ def names_file(key: Key, given: str) -> bool:
 KIND = "CustomResourceDefinition"
 
 
-def schemas_option(command: Any) -> Any:
-    """Gives a command `--schemas DIR`; the folders reach it as `schemas`."""
-    return click.option(
-        "--schemas",
-        multiple=True,
-        metavar="DIR",
-        shell_complete=completion.FOLDER,
-        help=f"Check objects against the {KIND}s in this folder. Repeatable.",
-    )(command)
+schemas_option = click.option(
+    "--schemas",
+    multiple=True,
+    metavar="DIR",
+    shell_complete=completion.FOLDER,
+    help=f"Check objects against the {KIND}s in this folder. Repeatable.",
+)
 
 
 def read_schemas(folders: Sequence[str]) -> tuple[Object, ...]:

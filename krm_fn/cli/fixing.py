@@ -18,7 +18,6 @@ from krm_fn.sources.files import is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
-    from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
@@ -28,10 +27,11 @@ if TYPE_CHECKING:
     from krm_fn.sources.files import Stamp
 
 
-def fix_option(command: Any) -> Any:
-    """Gives a command `--fix`; it reaches it as `fix`."""
-    text = "Write the proposed values of findings that are certain into the files, and report what remains."
-    return click.option("--fix", is_flag=True, help=text)(command)
+fix_option = click.option(
+    "--fix",
+    is_flag=True,
+    help="Write the proposed values of findings that are certain into the files, and report what remains.",
+)
 
 
 def results_of(request: Request, how: Options, bar: Progress, known: Container[str] = ()) -> list[UnitResult]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +80,7 @@ KEYS = ("kubevirtVersion", "failOn", "severity")
 )
 @click.option("--diff", is_flag=True, help="Write nothing. Print the changes as a unified diff.")
 @exclude_option
-@partial(options.keys_options, KEYS)
+@options.keys_options(KEYS)
 def migrate(
     paths: tuple[str, ...],
     kustomizations: tuple[str, ...],

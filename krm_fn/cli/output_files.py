@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import click
+
 from krm_fn.base.console import decoded, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
-from krm_fn.cli import replacing
+from krm_fn.cli import completion, replacing
 from krm_fn.sources.files import leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
+
+    from krm_fn.cli.build_flags import Decorator
 
 
 def json_text(value: Any) -> str:
@@ -29,6 +33,21 @@ def _json_escape(letter: str) -> str:
     if "\ud800" <= letter <= "\udfff":
         return decoded(letter).replace("\\", "\\\\")
     return json.dumps(letter)[1:-1]
+
+
+def outputs_option(known: Sequence[str]) -> Decorator:
+    """What gives a command `-o FORMAT[=FILE]`; the values reach it as `outputs`."""
+    return click.option(
+        "-o",
+        "--output",
+        "outputs",
+        multiple=True,
+        default=("text",),
+        show_default=True,
+        metavar="FORMAT[=FILE]",
+        shell_complete=completion.among(lambda: known),
+        help=f"The output format: {', '.join(known)}. Without FILE, the output is written to stdout. Repeatable.",
+    )
 
 
 def parsed(outputs: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]]:

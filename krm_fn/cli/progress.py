@@ -27,10 +27,15 @@ def _keep(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.meta[KEY] = value
 
 
-def quiet_option(command: Any) -> Any:
-    """Gives a command `-q`; `is_quiet` knows it, and the command itself does not get it."""
-    text = "Print findings and errors only: no progress, notes and summary of the run on stderr."
-    return click.option("-q", "--quiet", is_flag=True, expose_value=False, callback=_keep, help=text)(command)
+# `is_quiet` knows it, and the command itself does not get it.
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep,
+    help="Print findings and errors only: no progress, notes and summary of the run on stderr.",
+)
 
 
 def is_quiet() -> bool:

@@ -24,13 +24,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.input_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(tuple(outputs.OUTPUTS)),
-    default="yaml",
-    show_default=True,
-    help="yaml: all documents; unchanged ones keep their text. json: a v1 List. resourcelist: a ResourceList with "
+@options.output_option(
+    outputs.OUTPUTS,
+    text="yaml: all documents; unchanged ones keep their text. json: a v1 List. resourcelist: a ResourceList with "
     "results. patch: a JSON patch for each changed object, for the patches: of a kustomization.",
 )
 @click.option("--in-place", is_flag=True, help="Write the result to the files instead of stdout.")

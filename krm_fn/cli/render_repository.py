@@ -11,7 +11,7 @@ from krm_fn import yamlio
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import InputError
 from krm_fn.cli import options, outputs
-from krm_fn.cli.combined import combined_findings, exit_code
+from krm_fn.cli.formats import combined_findings, exit_code
 from krm_fn.cli.output_dir import Laid, OutputDir, folder_of, laid_out, pieces
 from krm_fn.cli.outputs import OUTPUTS, WITH_RESULTS, appended
 from krm_fn.cli.units import note_all, refuse_nothing, units_of

@@ -15,9 +15,8 @@ from krm_fn.cli import completion, diff_units, earlier, options, output_files, p
 from krm_fn.cli.changes_groups import grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
-from krm_fn.cli.combined import combined
 from krm_fn.cli.file_flags import read_schemas, schemas_option
-from krm_fn.cli.formats import BASE
+from krm_fn.cli.formats import BASE, combined
 from krm_fn.cli.pens import Pen
 from krm_fn.cli.progress import quiet_option
 from krm_fn.cli.trees import Change, paths_in, trees_of

@@ -69,17 +69,7 @@ FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {"text": text, "junit": 
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", shell_complete=completion.FOLDER)
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    default=("text",),
-    show_default=True,
-    metavar="FORMAT[=FILE]",
-    shell_complete=completion.among(lambda: FORMATS),
-    help=f"The output format: {', '.join(FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
-)
+@output_files.outputs_option(tuple(FORMATS))
 @click.option(
     "--update", is_flag=True, help="Write the actual findings, fields and output into the cases, instead of comparing them."
 )

@@ -14,6 +14,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, options
+from krm_fn.cli.build_flags import together
 from krm_fn.cli.formats import counted
 from krm_fn.repositories import written
 from krm_fn.repositories.cache import Cache, check_apart, users_folder
@@ -43,21 +44,21 @@ if TYPE_CHECKING:
 PROCESSES, DASK = "processes", "dask"
 
 
-def executor_options(command: Any) -> Any:
-    """Gives a command `--executor` and `--scheduler`."""
-    command = click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="The address of the Dask scheduler, such as tcp://HOST:8786. Only with --executor dask.",
-    )(command)
-    return click.option(
+executor_options = together(
+    click.option(
         "--executor",
         type=click.Choice((PROCESSES, DASK)),
         default=PROCESSES,
         show_default=True,
         help="What builds and checks the kustomizations in folders: processes of this machine, or workers of a Dask cluster. "
         "dask needs more packages: `pip install '.[dask]'` in a clone.",
-    )(command)
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="The address of the Dask scheduler, such as tcp://HOST:8786. Only with --executor dask.",
+    ),
+)
 
 
 def check_executor(flags: Mapping[str, Any]) -> None:
