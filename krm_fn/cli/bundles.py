@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import entries
 from krm_fn.base.value import Value
-from krm_fn.cli import build_flags, options
+from krm_fn.cli import options
 from krm_fn.cli.formats import combined_findings, exit_code
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
@@ -16,7 +16,6 @@ from krm_fn.kubevirt.holders import holder_of
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.leaving import leaving
 from krm_fn.repositories.loading import Options
-from krm_fn.repositories.running import run
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import passed_over, reported
 from krm_fn.sources.unbuilt import undeployed
@@ -105,10 +104,7 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     """
     workspace = request.searched(bar)
     units = units_of(request, workspace)
-    how = Options(using=build_flags.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
-    found = run(
-        units, how, _read, title="Reading", jobs=request.flags["jobs"], watch=bar.watch, others=workspace.others, here=True
-    )
+    found = request.run(units, _read, "Reading", bar, workspace.others, here=True)
     left_out = [*map(_unread, found), *workspace.about()]
     report(combined_findings(left_out), sys.stderr)
     if request.flags["verbose"]:
@@ -118,7 +114,7 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     code = exit_code(left_out)
     read = [each for each in found if each.found.items]
     if not (read or code):
-        refuse_nothing((*request.paths, *request.kustomizations), left_out, workspace.found)
+        refuse_nothing(request.named, left_out, workspace.found)
     return Bundles(read=read, exit_code=code)
 
 

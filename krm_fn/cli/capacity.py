@@ -15,7 +15,6 @@ from krm_fn.cli import bundles, file_flags, options, progress, sizes
 from krm_fn.cli.units import Request
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.repositories.workspace import as_it_is
 from krm_fn.sizing import nodes, quotas, storage
 from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.placement import placed
@@ -76,9 +75,6 @@ if TYPE_CHECKING:
 )
 @options.config_options
 def capacity(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    config_file: str | None,
     *,
     by: str,
     output: str,
@@ -101,10 +97,10 @@ def capacity(
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
     shapes, prices = file_flags.read_form(nodes_file, nodes.read), file_flags.read_form(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
-    if matrix and not (paths or kustomizations):
-        _show_matrix([], options.settings(Sources(sources=()), config_file, flags), output)
+    request = Request(flags=flags)
+    if matrix and not request.named:
+        _show_matrix([], options.settings(Sources(sources=()), flags["config_file"], flags), output)
         return 0
-    request = Request(paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
     given = bundles.read_bundles(request, bar)
     if not (read := given.read) and (matrix or given.exit_code):
         return given.exit_code  # all of it is left out

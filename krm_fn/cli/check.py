@@ -13,14 +13,14 @@ import click
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing
-from krm_fn.cli.file_flags import read_schemas, schemas_option
+from krm_fn.cli.file_flags import schemas_option
 from krm_fn.cli.formats import FORMATS, Report, combined, counted, written
 from krm_fn.cli.pens import color_option, is_colored, is_terminal
 from krm_fn.cli.progress import is_quiet, quiet_option
-from krm_fn.cli.units import Request, executor_options, refuse_nothing, severity_at
+from krm_fn.cli.units import Request, executor_options, judging_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.repositories.judging import UnitResult
-from krm_fn.repositories.loading import Options
+from krm_fn.repositories.workspace import validating
 from krm_fn.rules import registry
 
 if TYPE_CHECKING:
@@ -99,10 +99,7 @@ LISTING = ("junit", "tap")
 @options.ignores_option
 @options.config_options
 def check(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
     outputs: tuple[str, ...],
-    config_file: str | None,
     *,
     expanded: bool,
     color: str,
@@ -128,14 +125,9 @@ def check(
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
     levels = options.levels_by_flag(flags)
-    how = _options(flags, quoted=_is_rich(color), listed=any(name in LISTING for name, _ in targets))
-    request = Request(
-        paths=paths,
-        kustomizations=kustomizations,
-        config_file=config_file,
-        flags=flags,
-        checking=partial(_checking, levels=levels, expanded=expanded),
-    )
+    listed = any(name in LISTING for name, _ in targets)
+    how = judging_options(flags, quoted=_is_rich(color), listed=listed, fixing=flags["fix"])
+    request = Request(flags=flags, checking=partial(_checking, levels=levels, expanded=expanded))
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
     found = fixing.results_of(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
@@ -146,20 +138,7 @@ def check(
     report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
     show_tally(report, found)
-    return _exit_code(report) or refuse_nothing((*paths, *kustomizations), found)
-
-
-def _options(flags: Mapping[str, Any], *, quoted: bool, listed: bool) -> Options:
-    return Options(
-        timeout=flags["timeout"],
-        follow=flags["follow_links"],
-        ignores=not flags["no_ignores"],
-        definitions=not flags["isolated"],
-        schemas=read_schemas(flags["schemas"]),
-        quoted=quoted,
-        listed=listed,
-        fixing=flags["fix"],
-    )
+    return _exit_code(report) or refuse_nothing(request.named, found)
 
 
 def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
@@ -176,7 +155,7 @@ def _prints(known: baseline.Baseline | None, before: earlier.Earlier | None) -> 
 
 def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> Config:
     """The config of `check`; `levels` has the severities that flags gave."""
-    config = config.but(mode="validate")
+    config = validating(config)
     if not expanded:
         return config
     return config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})

@@ -13,7 +13,7 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
-from krm_fn.cli import baseline, build_flags, units
+from krm_fn.cli import baseline, units
 from krm_fn.cli.baseline import Baseline
 from krm_fn.cli.build_flags import together
 from krm_fn.cli.formats import BASE
@@ -22,7 +22,6 @@ from krm_fn.cli.units import key_of, units_of
 from krm_fn.findings.finding import Suppressed
 from krm_fn.pipeline.stages import Before
 from krm_fn.repositories.bundles import objects_of
-from krm_fn.repositories.running import run
 from krm_fn.repositories.workspace import Workspace
 from krm_fn.rules.facts.ignores import Known
 from krm_fn.sources.files import read_found
@@ -48,11 +47,11 @@ def have_policies(request: Request) -> bool:
 
     Raises: ConfigError, InputError, UsageError.
     """
-    if request.flags["policies"] or request.kustomizations:
+    if request.flags["policies"] or request.flags["kustomizations"]:
         return True
     workspace = Workspace(request.asked)
     units = workspace.units
-    every = (*(unit.settings for unit in units), *map(workspace.settings, request.paths))
+    every = (*(unit.settings for unit in units), *map(workspace.settings, request.flags["paths"]))
     if any(settings.config.policies for settings in every):
         return True
     files = (file for unit in units for file in unit.inputs)
@@ -65,16 +64,14 @@ def _content(file: str) -> bytes:
     return b""
 
 
-def objects_at(request: Request, how: Options, bar: Progress) -> dict[Key, Before]:
+def objects_at(request: Request, bar: Progress) -> dict[Key, Before]:
     """What each unit consists of, by its key; in the working directory, which is that of the earlier state.
 
     Raises: ConfigError, InputError.
     """
     workspace = request.searched(bar)
     units = units_of(request, workspace)
-    using = how.but(using=build_flags.builder())
-    jobs, others = request.flags["jobs"], workspace.others
-    objects = run(units, using, objects_of, title="Reading", jobs=jobs, watch=bar.watch, others=others)
+    objects = request.run(units, objects_of, "Reading", bar, workspace.others)
     return {
         key_of(unit): Before(items=[*each.items, *each.taken], config=unit.settings.config, is_whole=each.is_whole)
         for unit, each in zip(units, objects, strict=True)
@@ -128,16 +125,16 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
     change = _change(request.flags)
     if change is None:
         return None
-    if STDIN in request.paths:
+    if STDIN in request.flags["paths"]:
         raise UsageError("--base compares files of a git repository; stdin (-) is on no side")
     compares = have_policies(request)
     with trees_of(change, verbose=request.flags["verbose"]) as (tree, head):
         there = _at(tree, head, request)
-        if not (there.paths or there.kustomizations):
+        if not there.named:
             return Earlier(ref=change.base, findings={})
         with tree.entered():
             try:
-                objects = objects_at(there, how, bar) if compares else {}
+                objects = objects_at(there, bar) if compares else {}
                 found = units.results_of(there, how.but(fixing=False, quoted=False, listed=False, unchanged=compares), bar)
             except NothingFoundError:
                 found, objects = [], {}
@@ -147,19 +144,14 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
 
 def _at(tree: Tree, head: Tree, request: Request) -> Request:
     """What to check in a tree: the same paths as far as they exist there."""
-    files = {name: os.path.abspath(given) for name in FILES if (given := request.flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
-    config = os.path.abspath(request.config_file) if request.config_file else None  # noqa: PTH100
+    flags = request.flags
+    files = {name: os.path.abspath(given) for name in FILES if (given := flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
+    config = os.path.abspath(flags["config_file"]) if flags["config_file"] else None  # noqa: PTH100
     paths, kustomizations = (
-        paths_in((tree, head), given) if given else () for given in (request.paths, request.kustomizations)
+        tuple(filter(tree.has, paths_in((tree, head), flags[key]))) if flags[key] else () for key in ("paths", "kustomizations")
     )
-    flags = {**request.flags, **files}
-    return request.but(
-        paths=tuple(path for path in paths if tree.has(path)),
-        kustomizations=tuple(path for path in kustomizations if tree.has(path)),
-        root=tree.root,
-        config_file=tree.own(config),
-        flags={**flags, "configuration": tree.own(flags["configuration"])},
-    )
+    there = {**flags, **files, "paths": paths, "kustomizations": kustomizations, "config_file": tree.own(config)}
+    return request.but(root=tree.root, flags={**there, "configuration": tree.own(there["configuration"])})
 
 
 def without_old(report: Report, earlier: Earlier) -> Report:

@@ -22,7 +22,6 @@ from krm_fn.explaining.unset import Schema, unset
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.repositories.explained import explained, machines
 from krm_fn.repositories.explained_places import with_places
-from krm_fn.repositories.workspace import as_it_is
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -41,15 +40,7 @@ NO_VM = "there is no VM in the input"
 @options.output_option(explanations.FORMATS, text="The output format. json: all details.")
 @click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
 @options.config_options
-def explain(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    config_file: str | None,
-    *,
-    output: str,
-    whole: bool,
-    **flags: Any,
-) -> int:
+def explain(*, output: str, whole: bool, **flags: Any) -> int:
     """Show where each value of a rendered VM comes from.
 
     The arguments are PATH... [[NAMESPACE/]VM] [FIELD]. The input is files, folders, kustomizations (-k DIR) or stdin (-).
@@ -62,10 +53,9 @@ def explain(
     The exit code is 1 if a kustomization can't be built or a document can't be read: stderr says why, and the VMs of the
     others are explained.
     """
-    files, vm, field = _parted(paths, kustomizations)
+    files, vm, field = _parted(flags["paths"], flags["kustomizations"])
     bar = progress.shown(quiet=flags["verbose"])
-    request = Request(paths=files, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
-    given = bundles.read_bundles(request, bar)
+    given = bundles.read_bundles(Request(flags={**flags, "paths": files}), bar)
     read = [each.material for each in given.read]
     names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field

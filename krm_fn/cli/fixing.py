@@ -42,14 +42,14 @@ def results_of(request: Request, how: Options, bar: Progress, known: Container[s
     """
     if not how.fixing:
         return units.results_of(request, how, bar)
-    inplace_folders.need_files(request.paths, request.kustomizations, flag="--fix")
+    inplace_folders.need_files(request.flags["paths"], request.flags["kustomizations"], flag="--fix")
     done: dict[Place, str] = {}
     try:
         while True:
             found = units.results_of(request, how, bar)
             fixes = agreed(unit.fixing for unit in found if unit.fixing)
             new = [each for each in fixes if each.place not in done and each.fingerprint not in known]
-            written = _write(new, request.paths)
+            written = _write(new, request.flags["paths"])
             if not written:
                 return found
             done.update({fix.place: fix.file for fix in written})

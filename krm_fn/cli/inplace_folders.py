@@ -127,9 +127,12 @@ class Rendered(NamedTuple):
     outcome: Outcome
 
 
-def render_in_place(request: Request, how: Options, bar: Progress, *, force: bool) -> int:
+def render_in_place(request: Request, bar: Progress, *, force: bool) -> int:
     """Render files with objects: those of folders with the files beside them and what other folders offer. The exit code."""
-    workspace = request.searched(bar)
+    workspace, paths = request.searched(bar), request.flags["paths"]
+    how = Options(
+        timeout=request.flags["timeout"], follow=request.flags["follow_links"], ignores=not request.flags["no_ignores"]
+    )
     files = own_files(workspace.found, workspace.asked.folders, follow=how.follow)
     note_parts(files.parts, verbose=request.flags["verbose"])
     if workspace.is_one_bundle:
@@ -138,12 +141,12 @@ def render_in_place(request: Request, how: Options, bar: Progress, *, force: boo
         units = workspace.of_files(dict.fromkeys((*files.own, *workspace.asked.named)))
     done = _all(units, how, bar)
     if not done:
-        refuse_nothing(request.paths, (), workspace.found)
+        refuse_nothing(paths, (), workspace.found)
     told = [(about.findings, about.fail_on) for about in workspace.about()]
     told += [(tuple(_findings(each, unit)), unit.settings.config.fail_on) for each, unit in done]
     report(results.ordered([finding for findings, _ in told for finding in findings]), sys.stderr)
     if not force:
-        refuse_patched(changed_objects(each for each, _ in done), (*request.paths,), follow=how.follow)
+        refuse_patched(changed_objects(each for each, _ in done), paths, follow=how.follow)
     with bar.at("Writing"):
         written = write_all([(each.found, each.outcome) for each, _ in done], bar.watch)
     note_written(written)

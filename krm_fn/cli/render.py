@@ -14,8 +14,7 @@ from krm_fn.cli import completion, inplace_folders, options, outputs, progress, 
 from krm_fn.cli import output_dir as output_dirs
 from krm_fn.cli.progress import quiet_option
 from krm_fn.cli.units import Request
-from krm_fn.repositories.loading import Options
-from krm_fn.repositories.workspace import as_it_is
+from krm_fn.repositories.workspace import nothing
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -42,10 +41,7 @@ if TYPE_CHECKING:
 @options.ignores_option
 @options.config_options
 def render(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
     output: str,
-    config_file: str | None,
     *,
     in_place: bool,
     force: bool,
@@ -65,28 +61,23 @@ def render(
     written.
     """
     _check_usage(in_place=in_place, force=force, output_dir=output_dir)
-    if in_place:
-        inplace_folders.need_files(paths, kustomizations)
-    if output_dir is not None:
-        output_dirs.check_apart(output_dir, (*(path for path in paths if path != STDIN), *kustomizations))
-    bar = progress.shown(quiet=flags["verbose"])
     request = Request(
-        paths=paths,
-        kustomizations=kustomizations,
-        config_file=config_file,
         flags=flags,
-        checking=as_it_is,
         apart=True,
         whole=True,  # what is rendered may be applied, so no object is left out
         applied=not in_place,  # the files themselves are rendered
-        leaves_out=partial(_is_below, top=os.path.realpath(output_dir)) if output_dir else None,
+        leaves_out=partial(_is_below, top=os.path.realpath(output_dir)) if output_dir else nothing,
     )
-    how = Options(timeout=flags["timeout"], follow=flags["follow_links"], ignores=not flags["no_ignores"])
     if in_place:
-        return inplace_folders.render_in_place(request, how, bar, force=force)
+        inplace_folders.need_files(flags["paths"], flags["kustomizations"])
     if output_dir is not None:
-        return render_repository.to_folder(request, how, bar, output_dir)
-    return render_repository.to_stdout(request, how, bar, output)
+        output_dirs.check_apart(output_dir, (path for path in request.named if path != STDIN))
+    bar = progress.shown(quiet=flags["verbose"])
+    if in_place:
+        return inplace_folders.render_in_place(request, bar, force=force)
+    if output_dir is not None:
+        return render_repository.to_folder(request, bar, output_dir)
+    return render_repository.to_stdout(request, bar, output)
 
 
 def _is_below(path: str, top: str) -> bool:

@@ -16,9 +16,7 @@ from krm_fn.cli.output_dir import Laid, OutputDir, folder_of, laid_out, pieces
 from krm_fn.cli.outputs import OUTPUTS, WITH_RESULTS, appended
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
-from krm_fn.repositories import building
 from krm_fn.repositories.rendering import RenderedUnit, render_unit
-from krm_fn.repositories.running import run
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from krm_fn.cli.units import Request
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.repositories.loading import Options
     from krm_fn.repositories.rendering import Write
     from krm_fn.repositories.workspace import Asked, Workspace
     from krm_fn.sources.source import Sources
@@ -49,39 +46,25 @@ class Patches(NamedTuple):
     left_out: int
 
 
-class Combined(NamedTuple):
-    """How an output is made of several units: `write` gives what is kept of one, `combine` the whole."""
-
-    write: Callable[[Sources, Outcome], Any]
-    combine: Callable[[Sequence[Part], Iterable[Finding]], bytes]
-
-
-def _text(found: Sources, outcome: Outcome) -> bytes:
-    return outputs.to_yaml(found, outcome)
-
-
 def _items(_: Sources, outcome: Outcome) -> list[Any]:
     return outcome.in_order
 
 
 def _patches(found: Sources, outcome: Outcome) -> Patches:
-    return Patches(outputs.entries(found.items, outcome.items), len(outputs.appended(found, outcome)))
+    return Patches(outputs.entries(found.items, outcome.items), len(appended(found, outcome)))
 
 
-def _one_stream(parts: Sequence[Part], _: Iterable[Finding]) -> bytes:
-    return outputs.joined(part.written for part in parts if part.written)
+# What each output keeps of one unit.
+KEPT: dict[str, Write] = {"yaml": outputs.to_yaml, "json": _items, "resourcelist": _items, "patch": _patches}
 
 
-def _json_list(parts: Sequence[Part], _: Iterable[Finding]) -> bytes:
-    return outputs.json_list([item for part in parts for item in part.written])
-
-
-def _resource_list(parts: Sequence[Part], findings: Iterable[Finding]) -> bytes:
-    return outputs.resource_list([item for part in parts for item in part.written], findings)
-
-
-def _one_list_of_patches(parts: Sequence[Part], _: Iterable[Finding]) -> bytes:
-    """Raises: InputError where two units have patches: a list of them belongs to one kustomization."""
+def _combined(output: str, parts: Sequence[Part], findings: Iterable[Finding]) -> bytes:
+    """An output of several units. Raises: InputError where two have patches: a list of them belongs to one kustomization."""
+    if output == "yaml":
+        return outputs.joined(part.written for part in parts if part.written)
+    if output != "patch":
+        items = [item for part in parts for item in part.written]
+        return outputs.json_list(items) if output == "json" else outputs.resource_list(items, findings)
     changed = [part for part in parts if part.written.entries]
     if len(changed) > 1:
         first, second = (part.name or "files that no kustomization uses" for part in changed[:2])
@@ -89,19 +72,11 @@ def _one_list_of_patches(parts: Sequence[Part], _: Iterable[Finding]) -> bytes:
     return yamlio.dump([entry for part in changed for entry in part.written.entries]).encode()
 
 
-COMBINED = {
-    "yaml": Combined(_text, _one_stream),
-    "json": Combined(_items, _json_list),
-    "resourcelist": Combined(_items, _resource_list),
-    "patch": Combined(_patches, _one_list_of_patches),
-}
-
-
-def to_stdout(request: Request, how: Options, bar: Progress, output: str) -> int:
+def to_stdout(request: Request, bar: Progress, output: str) -> int:
     """Render all that was named and print it in the format `output`; nothing where a finding fails the run."""
-    workspace, combined = request.searched(bar), COMBINED[output]
+    workspace = request.searched(bar)
     alone = workspace.is_one_bundle
-    done = _rendered(request, workspace, how, bar, write=_as_it_is if alone else combined.write)
+    done = _rendered(request, workspace, bar, write=_as_it_is if alone else KEPT[output])
     code = exit_code([each.result for each in done])
     if code and output not in WITH_RESULTS:
         return code
@@ -114,7 +89,7 @@ def to_stdout(request: Request, how: Options, bar: Progress, output: str) -> int
         data = partial(OUTPUTS[output], found, outcome, bar.watch)
     else:
         left_out = sum(part.written.left_out for part in parts) if output == "patch" else 0
-        data = partial(combined.combine, parts, combined_findings(each.result for each in done))
+        data = partial(_combined, output, parts, combined_findings(each.result for each in done))
     if output == "patch" and left_out:
         options.note(f"added objects ({left_out}) are left out, because a patch cannot add objects; -o yaml prints them")
     with bar.at("Writing"):
@@ -127,14 +102,14 @@ def _as_it_is(found: Sources, outcome: Outcome) -> tuple[Sources, Outcome]:
     return found, outcome
 
 
-def to_folder(request: Request, how: Options, bar: Progress, folder: str) -> int:
+def to_folder(request: Request, bar: Progress, folder: str) -> int:
     """Render all that was named and write it below a folder; nothing where a finding about what was built fails the run.
 
     What an earlier run wrote of a target that is not built stays.
     """
     out = OutputDir(folder)
     workspace = request.searched(bar)
-    done = _rendered(request, workspace, how, bar, write=pieces)
+    done = _rendered(request, workspace, bar, write=pieces)
     if code := exit_code([each.result for each in done if each.result.built]):
         options.note(f"{file_name(folder)}: nothing is written, because of the findings above")
         return code
@@ -150,19 +125,17 @@ def to_folder(request: Request, how: Options, bar: Progress, folder: str) -> int
     return exit_code([each.result for each in done])
 
 
-def _rendered(request: Request, workspace: Workspace, how: Options, bar: Progress, *, write: Write) -> Sequence[RenderedUnit]:
+def _rendered(request: Request, workspace: Workspace, bar: Progress, *, write: Write) -> Sequence[RenderedUnit]:
     """What comes of each unit, and what there is to say of the rest. Raises: InputError."""
     units = units_of(request, workspace)
-    using, work = how.but(using=building.builder()), partial(render_unit, write=write)
-    jobs, others = request.flags["jobs"], workspace.others
-    done = run(units, using, work, title="Rendering", jobs=jobs, watch=bar.watch, others=others)
+    done = request.run(units, partial(render_unit, write=write), "Rendering", bar, workspace.others)
     done += [RenderedUnit(result=each) for each in workspace.about()]
     found = [each.result for each in done]
     if request.flags["verbose"]:
         note_all(workspace, units, found)
     report(combined_findings(found), sys.stderr)
     if not exit_code(found):
-        refuse_nothing((*request.paths, *request.kustomizations), found, workspace.found)
+        refuse_nothing(request.named, found, workspace.found)
     return done
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.cli.cases.running import Result, Run
-    from krm_fn.kubevirt.settings import Config
 
 
 def text(results: Sequence[Result]) -> str:
@@ -95,7 +94,6 @@ def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | 
     how: Run = running.Run(
         flags={**flags, "verbose": False, "follow_links": False, "helm": False, "exclude": (), "target": None, "cluster": None},
         config_file=config_file,
-        checking=_checking,
         bar=bar,
         budget=Budget(BASE),
     )
@@ -120,7 +118,3 @@ def _updated(found: list[str], tops: tuple[str, ...], how: Run) -> int:
     if not changed:
         options.note("all expectations are met; nothing was written")
     return 0
-
-
-def _checking(config: Config) -> Config:
-    return config.but(mode="validate")

@@ -15,14 +15,14 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, options
 from krm_fn.cli.build_flags import together
+from krm_fn.cli.file_flags import read_schemas
 from krm_fn.cli.formats import counted
-from krm_fn.repositories import written
+from krm_fn.repositories import running, written
 from krm_fn.repositories.cache import Cache, check_apart, users_folder
 from krm_fn.repositories.clusters import TargetSettings
-from krm_fn.repositories.loading import Unit
-from krm_fn.repositories.running import judge_all
+from krm_fn.repositories.loading import Options, Unit
 from krm_fn.repositories.types import Discovery
-from krm_fn.repositories.workspace import Asked, Workspace
+from krm_fn.repositories.workspace import Asked, Workspace, as_it_is, nothing
 from krm_fn.sources import reading
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.skipping import about_folder
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.stages import Before
     from krm_fn.repositories.distributing import Workers
     from krm_fn.repositories.judging import UnitResult
-    from krm_fn.repositories.loading import Options
+    from krm_fn.repositories.running import Work
 
     Key = tuple[str, str]
 
@@ -85,36 +85,39 @@ ONE = ("", "-")
 
 
 class Request(Value):
-    """What a command was called with. `checking` makes the config to judge with of the one that users wrote.
+    """What a command was called with, as flags by their names. `checking` makes the config to judge with of the one of users.
 
     `before` is what the units replace, by their keys, for policies. For the rest, see `Asked`.
     """
 
-    paths: tuple[str, ...]
-    kustomizations: tuple[str, ...]
-    config_file: str | None
     flags: Mapping[str, Any]
-    checking: Callable[[Config], Config]
+    checking: Callable[[Config], Config] = staticmethod(as_it_is)
     before: Mapping[Key, Before] = {}
     apart: bool = False
     whole: bool = False
     applied: bool = True
-    leaves_out: Callable[[str], bool] | None = None
+    leaves_out: Callable[[str], bool] = staticmethod(nothing)
     root: str = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The paths, and the kustomizations of `-k`."""
+        return (*self.flags["paths"], *self.flags["kustomizations"])
 
     @property
     def asked(self) -> Asked:
         """What is to be read, and how. Raises: UsageError for a flag in place of a folder, ConfigError for a wrong flag."""
         flags = self.flags
-        asked = Asked(
-            paths=self.paths,
-            kustomizations=tuple(build_flags.check_kustomizations(self.kustomizations)),
+        return Asked(
+            paths=flags["paths"],
+            kustomizations=tuple(build_flags.check_kustomizations(flags["kustomizations"])),
             root=self.root,
-            config_file=self.config_file,
+            config_file=flags["config_file"],
             isolated=flags["isolated"],
             laid=options.laying(flags),
             checking=self.checking,
             exclude=tuple(flags["exclude"]),
+            leaves_out=self.leaves_out,
             build_flags=tuple(flags["build_flags"]),
             timeout=flags["timeout"],
             follow=flags["follow_links"],
@@ -126,7 +129,6 @@ class Request(Value):
             whole=self.whole,
             applied=self.applied,
         )
-        return asked.but(leaves_out=self.leaves_out) if self.leaves_out else asked
 
     def searched(self, bar: Progress) -> Workspace:
         """What is in the folders that were named. Raises: ConfigError, InputError, UsageError."""
@@ -134,6 +136,31 @@ class Request(Value):
         options.check_named(asked.paths, asked.kustomizations)
         with bar.at("Searching"):
             return Workspace(asked)
+
+    def run(
+        self, units: Sequence[Unit], work: Work, title: str, bar: Progress, others: Sequence[Unit] = (), *, here: bool = False
+    ) -> list[Any]:
+        """What a work gives for each unit, in order; see `running.run`."""
+        flags = self.flags
+        how = Options(
+            using=build_flags.builder(),
+            timeout=flags["timeout"],
+            follow=flags["follow_links"],
+            ignores=not flags.get("no_ignores"),
+        )
+        return running.run(units, how, work, title=title, jobs=flags["jobs"], watch=bar.watch, others=others, here=here)
+
+
+def judging_options(flags: Mapping[str, Any], **more: Any) -> Options:
+    """How `check` and `report` judge units, by their flags."""
+    return Options(
+        timeout=flags["timeout"],
+        follow=flags["follow_links"],
+        ignores=not flags["no_ignores"],
+        definitions=not flags["isolated"],
+        schemas=read_schemas(flags["schemas"]),
+        **more,
+    )
 
 
 def key_of(unit: Unit) -> Key:
@@ -190,7 +217,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     if request.flags.get("summary"):
         _note_unjudged(workspace, units)
     if not any(each.findings for each in done):
-        refuse_nothing((*request.paths, *request.kustomizations), done, workspace.found)
+        refuse_nothing(request.named, done, workspace.found)
     return done
 
 
@@ -231,7 +258,7 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
 
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
-    judged = partial(judge_all, watch=partial(bar.watch, failed=_is_unbuilt), reading=bar.watch)
+    judged = partial(running.judge_all, watch=partial(bar.watch, failed=_is_unbuilt), reading=bar.watch)
     with workers_of(request.flags) as workers:
         cache, jobs = _cache(request), request.flags["jobs"]
         done = judged(units, how, jobs=jobs, others=others, cache=cache, workers=workers)
@@ -277,7 +304,7 @@ def _check_cache(request: Request) -> None:
 
 
 def _check_apart(request: Request) -> None:
-    judged = (path for path in (*request.paths, *request.kustomizations) if path != STDIN)
+    judged = (path for path in request.named if path != STDIN)
     check_apart(request.flags["cache"], judged)
 
 

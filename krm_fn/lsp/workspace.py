@@ -23,7 +23,7 @@ from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
-from krm_fn.repositories.workspace import Asked
+from krm_fn.repositories.workspace import Asked, validating
 from krm_fn.repositories.workspace import Workspace as Searched
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, repository, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
@@ -45,12 +45,7 @@ if TYPE_CHECKING:
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
 
 
-def checking(config: Config) -> Config:
-    """The config to judge with, as `check` does."""
-    return config.but(mode="validate")
-
-
-NOWHERE = Asked(paths=(), checking=checking)
+NOWHERE = Asked(paths=(), checking=validating)
 
 
 class Read(NamedTuple):
@@ -185,7 +180,7 @@ class Workspace:
         try:
             return self._searched.settings(os.path.dirname(file)).config  # noqa: PTH120
         except RenderError:
-            return checking(Config())
+            return validating(Config())
 
     def material(self, file: str) -> Material | None:
         """The first unit that uses a file, with what it took of others in the last judgement; None if it can't be read."""

@@ -44,6 +44,11 @@ def as_it_is(given: Config) -> Config:
     return given
 
 
+def validating(given: Config) -> Config:
+    """The config to judge with where nothing is written."""
+    return given.but(mode="validate")
+
+
 def nothing(_: str) -> bool:
     """False for every path."""
     return False

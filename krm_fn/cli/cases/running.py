@@ -24,29 +24,25 @@ from krm_fn.repositories import loading
 from krm_fn.repositories.judging import judge
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.sharing import NOTHING
+from krm_fn.repositories.workspace import validating
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.work import Budget
     from krm_fn.cli.cases.case import Case, Field
     from krm_fn.cli.progress import Progress
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.source import Sources
 
 
 class Run(Value):
-    """How all cases of a run are judged. `checking` makes the config of `check` of the one that users wrote.
-
-    `budget` is the work that the fields of all cases may take together.
-    """
+    """How all cases of a run are judged. `budget` is the work that the fields of all cases may take together."""
 
     flags: Mapping[str, Any]
     config_file: str | None
-    checking: Callable[[Config], Config]
     bar: Progress
     budget: Budget
 
@@ -94,13 +90,8 @@ def _differences(case: Case, run: Run) -> Iterator[str]:
 def found(case: Case, run: Run) -> list[dict[str, str]]:
     """The findings of `check` that count for a case. Raises: RenderError."""
     paths, kustomizations = _input(case)
-    request = Request(
-        paths=paths,
-        kustomizations=kustomizations,
-        config_file=case.config or run.config_file,
-        flags=_flags(case, run),
-        checking=run.checking,
-    )
+    flags = {"paths": paths, "kustomizations": kustomizations, "config_file": case.config or run.config_file}
+    request = Request(flags={**_flags(case, run), **flags}, checking=validating)
     how, unit = Options(listed=False), named(request, paths, kustomizations)
     return comparing.counting(case, judge(unit, loading.read(unit, how), NOTHING, how).findings)
 
