@@ -6,7 +6,6 @@ Policies that compare objects get those of the commit, too.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +23,7 @@ from krm_fn.pipeline.stages import Before
 from krm_fn.repositories.bundles import objects_of
 from krm_fn.repositories.workspace import Workspace
 from krm_fn.rules.facts.ignores import Known
-from krm_fn.sources.files import read_found
+from krm_fn.sources.files import content
 from krm_fn.sources.reading import STDIN, NothingFoundError
 
 if TYPE_CHECKING:
@@ -55,13 +54,7 @@ def have_policies(request: Request) -> bool:
     if any(settings.config.policies for settings in every):
         return True
     files = (file for unit in units for file in unit.inputs)
-    return any(POLICY in _content(file) for file in (*files, *workspace.asked.named))
-
-
-def _content(file: str) -> bytes:
-    with suppress(OSError):
-        return read_found(file)[0]
-    return b""
+    return any(POLICY in content(file) for file in (*files, *workspace.asked.named))
 
 
 def objects_at(request: Request, bar: Progress) -> dict[Key, Before]:

@@ -24,6 +24,7 @@ from krm_fn.base.objects import kind_of, name_of, namespace_of
 from krm_fn.cli import outputs
 from krm_fn.cli.replacing import replacing
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_outside, read_found
+from krm_fn.sources.reading import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -262,10 +263,8 @@ class OutputDir:
 
 def _read(file: str) -> frozenset[str]:
     """The files that a list names. Raises: InputError."""
-    try:
-        items = yamlio.read_stream(read_found(file)[0], file=file).items if not os.path.islink(file) else []  # noqa: PTH114
-    except (OSError, InputError):
-        items = []
+    text = None if os.path.islink(file) else stream(file)  # noqa: PTH114
+    items = text.items if text else []
     found = items[0] if len(items) == 1 and isinstance(items[0], dict) else {}
     paths = found.get("files")
     if found.get("version") != VERSION or not isinstance(paths, list) or not all(map(_is_ours, paths)):

@@ -16,11 +16,12 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.kubevirt.holders import vm_path
-from krm_fn.repositories.kustomization import FILES, PLUGINS, RESOURCES, is_inline, joined, read
+from krm_fn.repositories.kustomization import FILES, RESOURCES, is_inline, joined, plugin_folders, read
 from krm_fn.repositories.origins import Origins
 from krm_fn.repositories.writers import Wanted, is_meant
-from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.files import is_within
 from krm_fn.sources.places import MATCHERS
+from krm_fn.sources.reading import stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from krm_fn.repositories.origins import Layer
     from krm_fn.repositories.types import Discovery, Kustomization, Target
     from krm_fn.repositories.writers import Patch, Texts
-    from krm_fn.yamlio import StreamText
 
 OWN = "kubevirt-render.dev"
 # The transformers of kustomize that change nothing that counts.
@@ -138,7 +138,7 @@ def _resources(used: Iterable[str]) -> set[str]:
     """The files that kustomizations name as resources, and in no other role; links are followed."""
     kustomizations = [each for file in sorted(used) if file.rpartition("/")[2] in FILES for each in _kustomization(file)]
     by_folder = {each.folder: each for each in kustomizations}
-    plugins = set(_of_plugins(by_folder))
+    plugins = set(plugin_folders(by_folder))
     resources, others = set[str](), set[str]()
     for each in kustomizations:
         for one in each.includes:
@@ -154,24 +154,13 @@ def _kustomization(file: str) -> Iterator[Kustomization]:
         yield found.kustomization
 
 
-def _of_plugins(by_folder: dict[str, Kustomization]) -> Iterator[str]:
-    """The folders of the kustomizations that make generators and transformers."""
-    waiting = [one.path for each in by_folder.values() for one in each.includes if one.role in PLUGINS]
-    seen: set[str] = set()
-    for folder in waiting:
-        if folder in by_folder and folder not in seen:
-            seen.add(folder)
-            waiting += [one.path for one in by_folder[folder].includes]
-            yield folder
-
-
 class Bases:
     """The objects of files that targets include, and what changes them there."""
 
     def __init__(self, targets: Iterable[Target]) -> None:
         targets = list(targets)
         inputs = {file for target in targets for file in target.inputs}
-        self._texts = cache(lambda file: _text(file) if file in inputs else None)  # each run reads files of its own
+        self._texts = cache(lambda file: stream(file) if file in inputs else None)  # each run reads files of its own
         self._targets = [(Origins(target, self._texts), _by_real_path(target)) for target in targets]
 
     def change(self, file: str, obj: Object) -> Change | None:
@@ -211,11 +200,3 @@ def _is_cluster_wide(matcher: Object) -> bool:
 
 def _by_real_path(target: Target) -> dict[str, str]:
     return {os.path.realpath(file): file for file in target.inputs}
-
-
-def _text(file: str) -> StreamText | None:
-    """The text of a file, None where it can't be read."""
-    try:
-        return yamlio.read_stream(read_found(file)[0], file=file)
-    except (OSError, InputError):
-        return None

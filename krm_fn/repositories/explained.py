@@ -8,9 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from krm_fn import yamlio
 from krm_fn.base import bundle
-from krm_fn.base.errors import InputError
 from krm_fn.base.paths import get, leaves
 from krm_fn.base.value import Value
 from krm_fn.explaining import answers
@@ -22,7 +20,7 @@ from krm_fn.repositories.leaving import bare
 from krm_fn.repositories.origins import Origin, located
 from krm_fn.repositories.templated import Beside
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
-from krm_fn.sources.files import read_found
+from krm_fn.sources.reading import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -114,10 +112,7 @@ def placed(step: Step, path: Path = ()) -> Object:
         return {}
     item, at = (step.inside[0], (*step.inside[1], *path)) if step.inside else (step.item, (*step.path, *path))
     origin = Origin(step.file, step.item, step.path, (item, at)) if step.inside else Origin(step.file, item, at)
-    try:
-        line, column = located(origin, yamlio.read_stream(read_found(step.file)[0]))
-    except (OSError, InputError):
-        line, column = 0, 0
+    line, column = located(origin, stream(step.file))
     return {"file": step.file, "index": step.item, **({"line": line, "column": column} if line else {})}
 
 

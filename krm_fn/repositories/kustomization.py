@@ -21,7 +21,7 @@ from krm_fn.sources.files import KUSTOMIZATIONS as FILES
 from krm_fn.sources.files import UNREADABLE, read_found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
@@ -234,6 +234,17 @@ def _texts(obj: Object, path: tuple[str]) -> Named:
 def _text(obj: Object, key: str, around: Path = ()) -> Named:
     if written := text(obj.get(key)):
         yield written, (*around, key)
+
+
+def plugin_folders(by_folder: Mapping[str, Kustomization]) -> Iterator[str]:
+    """The folders of the kustomizations that make generators, transformers and validators."""
+    waiting = [one.path for each in by_folder.values() for one in each.includes if one.role in PLUGINS]
+    seen: set[str] = set()
+    for folder in waiting:
+        if folder in by_folder and folder not in seen:
+            seen.add(folder)
+            waiting += [one.path for one in by_folder[folder].includes]
+            yield folder
 
 
 class Read(NamedTuple):

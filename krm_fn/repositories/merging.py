@@ -6,31 +6,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, TypeVar
 
     from krm_fn.findings.finding import Finding, Suppressed
+
+    T = TypeVar("T")
 
 
 def merged(findings: Iterable[Finding]) -> list[Finding]:
     """The findings, each once, in the order of the first of each; its targets are those of all that are the same."""
-    found: dict[tuple[Any, ...], Finding] = {}
-    targets: dict[tuple[Any, ...], set[str]] = {}
-    for finding in findings:
-        same = key(finding)
-        found.setdefault(same, finding)
-        targets.setdefault(same, set()).update(finding.targets)
-    return [_with(finding, targets[same]) for same, finding in found.items()]
+    return [_with(each, targets) for each, targets in _alike((key(each), each, each.targets) for each in findings)]
 
 
 def merged_suppressed(suppressed: Iterable[Suppressed]) -> list[Suppressed]:
     """The same of findings that do not count: only those are the same that are silenced by the same for the same reason."""
-    found: dict[tuple[Any, ...], Suppressed] = {}
-    targets: dict[tuple[Any, ...], set[str]] = {}
-    for each in suppressed:
-        same = each.by, each.reason, *key(each.finding)
-        found.setdefault(same, each)
-        targets.setdefault(same, set()).update(each.finding.targets)
-    return [each.but(finding=_with(each.finding, targets[same])) for same, each in found.items()]
+    found = _alike(((each.by, each.reason, *key(each.finding)), each, each.finding.targets) for each in suppressed)
+    return [each.but(finding=_with(each.finding, targets)) for each, targets in found]
+
+
+def _alike(found: Iterable[tuple[Any, T, Iterable[str]]]) -> Iterable[tuple[T, set[str]]]:
+    """The first with each key, and the targets of all with this key."""
+    groups: dict[Any, tuple[T, set[str]]] = {}
+    for same, each, targets in found:
+        groups.setdefault(same, (each, set()))[1].update(targets)
+    return groups.values()
 
 
 def key(finding: Finding) -> tuple[Any, ...]:

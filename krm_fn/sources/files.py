@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -270,6 +270,13 @@ def read_found(file: str) -> tuple[bytes, Stamp]:
         found = os.fstat(source.fileno())
         check_regular(found.st_mode)
         return source.read(), stamp_of(real, found)
+
+
+def content(file: str) -> bytes:
+    """The text of a file that was found in a folder, b"" where it can't be read."""
+    with suppress(OSError):
+        return read_found(file)[0]
+    return b""
 
 
 def read_named(file: str) -> tuple[bytes, Stamp]:

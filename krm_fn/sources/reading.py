@@ -19,7 +19,7 @@ from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
-from krm_fn.sources.files import Paths, refuse_links_out
+from krm_fn.sources.files import Paths, read_found, refuse_links_out
 from krm_fn.sources.skipping import about_folder, why_skipped
 from krm_fn.sources.source import Source, Sources
 
@@ -287,6 +287,13 @@ def _files(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator
                 yield path, file
     for file in found:
         yield "", file
+
+
+def stream(file: str) -> StreamText | None:
+    """The text of a YAML file that was found in a folder, None where it can't be read."""
+    with suppress(OSError, InputError):
+        return yamlio.read_stream(read_found(file)[0], file=file)
+    return None
 
 
 def read_text(data: bytes, file: str) -> StreamText:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.markdown import code
 from krm_fn.cli.sizes import DEVICES, NOTE, cells
-from krm_fn.cli.sizes.cells import about, costs, devices, figures, note, plain, stopped
-from krm_fn.sizing.texts import amount
+from krm_fn.cli.sizes.cells import costs, devices, figures, note, plain, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +36,7 @@ def write(report: Report) -> str:
 
 
 def _quotas(quotas: Sequence[Object]) -> str:
-    rows = [_of_quota(quota, resource) for quota in quotas for resource in quota["used"]]
+    rows = [[*map(code, row[:2]), *row[2:5], row[5][:4]] for row in cells.quota_rows(quotas)]
     return table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, rows)
 
 
@@ -53,11 +52,6 @@ def _nodes(report: Report) -> list[str]:
     found = [[f"- {code(sentence)}"] for sentence in cells.sentences(report.placement, report.shapes)]
     listed = "\n".join(line[0] for line in _fitting(found))
     return [table(cells.HEADS, 1, 6, rows), listed, cells.ESTIMATE]
-
-
-def _of_quota(quota: Object, resource: str) -> list[str]:
-    amounts = [amount(resource, quota[key][resource]) for key in ("used", "hard", "free")]
-    return [code(about(quota)), code(resource), *amounts, "over" if resource in quota["exceeded"] else ""]
 
 
 def table(heads: Sequence[str], first: int, last: int, rows: Sequence[Sequence[str]]) -> str:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
 from krm_fn.cli.sizes import DEVICES, cells
-from krm_fn.cli.sizes.cells import about, costs, devices, figures, plain, stopped, without_pod
-from krm_fn.sizing.texts import amount
+from krm_fn.cli.sizes.cells import costs, devices, figures, plain, stopped, without_pod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,13 +63,7 @@ def _without_empty(lines: Sequence[tuple[str, ...]], keep: int) -> list[tuple[st
 
 
 def _quotas(quotas: Sequence[Object], width: int) -> str:
-    lines = [("QUOTA", "RESOURCE", "USED", "HARD", "FREE", "")]
-    for quota in quotas:
-        for resource in quota["used"]:
-            used, hard, free = (amount(resource, quota[key][resource]) for key in ("used", "hard", "free"))
-            over = quota["exceeded"].get(resource)
-            word = f"over by {amount(resource, over)}" if over else ""
-            lines.append((about(quota), plain(resource), used, hard, free, word))
+    lines = [("QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""), *cells.quota_rows(quotas)]
     return aligned(lines, frozenset((2, 3, 4)), width) if len(lines) > 1 else ""
 
 

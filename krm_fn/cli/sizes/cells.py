@@ -14,7 +14,7 @@ from krm_fn.sizing.texts import amount
 from krm_fn.sizing.usage import HUGE_PAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.cli.sizes import Report
@@ -81,6 +81,15 @@ def without_pod(sized: Iterable[Sized]) -> list[str]:
 def about(quota: Object) -> str:
     """The name of a quota, with the target that has it."""
     return plain("/".join(filter(None, (quota.get("target"), quota.get("namespace"), quota["name"]))))
+
+
+def quota_rows(quotas: Iterable[Object]) -> Iterator[tuple[str, ...]]:
+    """A row for each resource of a quota: its name, used, hard and free, and by how much it is over."""
+    for quota in quotas:
+        for resource in quota["used"]:
+            over = quota["exceeded"].get(resource)
+            amounts = (amount(resource, quota[key][resource]) for key in ("used", "hard", "free"))
+            yield about(quota), plain(resource), *amounts, f"over by {amount(resource, over)}" if over else ""
 
 
 def _machine(each: Object, quota: Object) -> str:
