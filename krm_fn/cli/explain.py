@@ -17,8 +17,7 @@ from krm_fn.base.suggestions import meant
 from krm_fn.cli import bundles, explanations, options, progress
 from krm_fn.cli.pens import is_colored, is_terminal
 from krm_fn.cli.units import Request
-from krm_fn.explaining.selection import is_pattern, normal, selected
-from krm_fn.explaining.unset import Schema, unset
+from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.repositories.explained import explained, machines
 from krm_fn.repositories.explained_places import with_places

@@ -19,8 +19,7 @@ from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.lsp import sizes
 from krm_fn.lsp.completions import completions
-from krm_fn.lsp.diagnostics import diagnostics
-from krm_fn.lsp.fixes import actions
+from krm_fn.lsp.diagnostics import actions, diagnostics
 from krm_fn.lsp.givers import Explained, explained
 from krm_fn.lsp.hints import hints
 from krm_fn.lsp.history import before, change, committed

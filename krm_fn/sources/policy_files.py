@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base import bundle
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.config.policies import PolicyPath, is_given
+from krm_fn.config.schema_policies import PolicyPath, is_given
 from krm_fn.kubevirt.settings import PolicyObject
 from krm_fn.sources import reading
 from krm_fn.sources.files import Paths, is_within, repository

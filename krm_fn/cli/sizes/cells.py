@@ -9,8 +9,7 @@ from krm_fn.base.console import one_line, printable
 from krm_fn.sizing.fitting import AFFINITY, LABEL, TAINT
 from krm_fn.sizing.placement import amount_of
 from krm_fn.sizing.prices import rounded, unpriced
-from krm_fn.sizing.rows import in_bytes, in_cpus, is_shown, reasons
-from krm_fn.sizing.texts import amount
+from krm_fn.sizing.rows import amount, in_bytes, in_cpus, is_shown, reasons
 from krm_fn.sizing.usage import HUGE_PAGES
 
 if TYPE_CHECKING:
