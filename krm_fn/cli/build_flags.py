@@ -25,11 +25,6 @@ NETWORK = f"{NAME}.network"
 FLAG = "--kustomize-build-flag"
 
 
-def _checked(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Raises: ConfigError for a flag that a config may not name either."""
-    return tuple(build_flag(each, FLAG) for each in given)
-
-
 def together(*options: Decorator) -> Decorator:
     """What gives a command several options, in the order in which its help has them."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
@@ -39,7 +34,7 @@ build_flags_option = click.option(
     FLAG,
     "build_flags",
     multiple=True,
-    callback=_checked,
+    callback=lambda _, __, given: tuple(build_flag(each, FLAG) for each in given),
     metavar="FLAG",
     shell_complete=completion.among(allowed_build_flags),
     help=f"A flag for kustomize, one of {', '.join(allowed_build_flags())}. It is added to kustomizeBuildFlags of the "

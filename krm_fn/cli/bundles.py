@@ -26,12 +26,10 @@ if TYPE_CHECKING:
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.homes import Material
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.loading import Parsed, Unit
     from krm_fn.repositories.sharing import Taken
-    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
     from krm_fn.sources.steps import Leaving
 
@@ -65,41 +63,16 @@ class Read(Value):
         more = len(items) - len(found.items)
         return items, [*found.places, *[("", 0)] * more], [*found.units, *[frozenset[str]()] * more]
 
-    @property
-    def config(self) -> Config:
-        return self.unit.settings.config
-
-    @property
-    def target(self) -> str:
-        """The name of the target, "" for files."""
-        return self.unit.name
-
-    @property
-    def cluster(self) -> str:
-        """The name of the cluster, "" for none."""
-        return self.unit.settings.cluster
-
-    @property
-    def beside(self) -> Surroundings:
-        """What is known beside the bundle."""
-        return self.parsed.beside(self.taken, self.unit.settings)
-
     @cached_property
     def material(self) -> Material:
         """The bundle as a unit of a run."""
         return self.parsed.material(self.unit, self.taken).but(left=self.left)
 
 
-class Bundles(Value):
-    """What a command works on, and the exit code for what is left out, because it can't be built or read."""
+def read_bundles(request: Request, bar: Progress) -> tuple[list[Read], int]:
+    """The bundles of what the arguments name, and the exit code.
 
-    read: list[Read]
-    exit_code: int = 0
-
-
-def read_bundles(request: Request, bar: Progress) -> Bundles:
-    """The bundles of what the arguments name. What can't be built or read is reported on stderr and left out, as in `check`.
-
+    What can't be built or read is reported on stderr and left out, as in `check`; the exit code is for that.
     Raises: ConfigError, UsageError; InputError for what is named and can't be opened or built.
     """
     workspace = request.searched(bar)
@@ -115,7 +88,7 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     read = [each for each in found if each.found.items]
     if not (read or code):
         refuse_nothing(request.named, left_out, workspace.found)
-    return Bundles(read=read, exit_code=code)
+    return read, code
 
 
 def _read(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> Read:

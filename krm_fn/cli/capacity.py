@@ -101,26 +101,26 @@ def capacity(
     if matrix and not request.named:
         _show_matrix([], options.settings(Sources(sources=()), flags["config_file"], flags), output)
         return 0
-    given = bundles.read_bundles(request, bar)
-    if not (read := given.read) and (matrix or given.exit_code):
-        return given.exit_code  # all of it is left out
+    read, code = bundles.read_bundles(request, bar)
+    if not read and (matrix or code):
+        return code  # all of it is left out
     if matrix:
         _show_matrix(*_only(read), output)
-        return given.exit_code
+        return code
     with bar.at("Sizing"):
         parts = [_part(each, prices, running=running) for each in read]
     found = tuple(each for _, sized in parts for each in sized)
     report = sizes.Report(
         sized=found,
         by=by,
-        answer=_answer([(bundle, sized, each.target) for (bundle, sized), each in zip(parts, read, strict=True)]),
+        answer=_answer([(bundle, sized, each.unit.name) for (bundle, sized), each in zip(parts, read, strict=True)]),
         width=_width(),
         shapes=shapes or (),
         placement=_placed(found, shapes) if shapes else None,
         prices=prices,
     )
     write_out(sizes.written(output, report).encode(errors="replace"))
-    return given.exit_code
+    return code
 
 
 def _refuse_together(output: str, *, nodes: bool, prices: bool, matrix: bool) -> None:
@@ -148,7 +148,7 @@ def _only(read: Sequence[Read]) -> tuple[Sequence[Any], Config]:
     """The items and the config of the only bundle. Raises: UsageError for several, which may be for different clusters."""
     if len(read) > 1:
         raise UsageError(f"--matrix takes one bundle; these paths are {len(read)} kustomizations and groups of files")
-    return read[0].found.items, read[0].config
+    return read[0].found.items, read[0].unit.settings.config
 
 
 def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
@@ -160,15 +160,16 @@ def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
 
 def _part(read: Read, prices: Prices | None, *, running: bool) -> tuple[Bundle, list[Sized]]:
     """The own objects of a bundle, and what those of them need that start machines."""
-    items, places, units = read.applied
-    own, bundle = Bundle(items, places, units=units), bundle_of(items, places, units, read.beside)
-    found = demands_of(facts_of(bundle, read.config, surroundings=read.beside), migrations=True)
+    (items, places, units), settings = read.applied, read.unit.settings
+    beside = read.parsed.beside(read.taken, settings)
+    own, bundle = Bundle(items, places, units=units), bundle_of(items, places, units, beside)
+    found = demands_of(facts_of(bundle, settings.config, surroundings=beside), migrations=True)
     counted = [demand for demand in found if demand.record["starts"] or not running]
     return own, [
         Sized(
             demand=demand,
-            target=read.target,
-            cluster=read.cluster,
+            target=read.unit.name,
+            cluster=settings.cluster,
             cost=pricing.cost(demand, prices) if prices else pricing.NOTHING,
         )
         for demand in counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -117,11 +117,8 @@ def table(columns: dict[str, Callable[[Any], str]], rows: Sequence[Any]) -> str:
     """The rows under their heads, aligned as kubectl does."""
     lines = [list(columns), *([cell(row) or "-" for cell in columns.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(_padded(line, widths) for line in lines)
-
-
-def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
-    return "   ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("   ".join(cells).rstrip() for cells in padded)
 
 
 def printed(obj: Object, output: str) -> str:

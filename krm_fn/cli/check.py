@@ -138,7 +138,8 @@ def check(
     report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
     show_tally(report, found)
-    return _exit_code(report) or refuse_nothing(request.named, found)
+    code = max((results.exit_code([each], report.fail_on_of(each)) for each in report.findings), default=0)
+    return code or refuse_nothing(request.named, found)
 
 
 def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
@@ -159,11 +160,6 @@ def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> C
     if not expanded:
         return config
     return config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})
-
-
-def _exit_code(report: Report) -> int:
-    """1 where a finding fails the run by the config of its target."""
-    return max((results.exit_code([finding], report.fail_on_of(finding)) for finding in report.findings), default=0)
 
 
 def _off(found: Iterable[UnitResult], by_flag: Mapping[str, str]) -> dict[str, int]:

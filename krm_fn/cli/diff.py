@@ -12,6 +12,7 @@ import click
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
+from krm_fn.changes import upgrade
 from krm_fn.changes.pairs import AUTO, Assumptions
 from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import build_flags, changes_patch, completion, diff_units, options, progress
@@ -169,7 +170,8 @@ def diff(
     )
     if base is None:
         compared = _of_paths(paths, run)
-        compared = diff_units.with_steps(compared, run.assumptions) if run.to.release and len(paths) == 1 else compared
+        if run.to.release and len(paths) == 1:
+            compared = compared.but(answer={**compared.answer, "steps": upgrade.steps(compared.sides, run.assumptions)})
     else:
         change = Change(base=base, head=head, merge_base=merge_base is not False)
         compared = _of_commits(change, paths, run)

@@ -12,7 +12,7 @@ from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.changes import diffing, sides, upgrade
+from krm_fn.changes import diffing, sides
 from krm_fn.cli import options
 from krm_fn.cli.formats import counted
 from krm_fn.cli.units import Request, units_of
@@ -22,7 +22,8 @@ from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of, togeth
 from krm_fn.repositories.loading import BUILT
 from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.sharing import OFFERED
-from krm_fn.repositories.workspace import Workspace, folder_of
+from krm_fn.repositories.workspace import Workspace
+from krm_fn.sources.files import folder_of
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
@@ -80,11 +81,6 @@ class Compared(Value):
 def compared(sides: Sequence[Sides], assumptions: Assumptions) -> Compared:
     """What the change does to the VMs of some targets, each with its name and both sides."""
     return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
-
-
-def with_steps(found: Compared, assumptions: Assumptions) -> Compared:
-    """The same with what happens at each step of the upgrade that the change is."""
-    return found.but(answer={**found.answer, "steps": upgrade.steps(found.sides, assumptions)})
 
 
 class TreeUnits(Value):
@@ -169,7 +165,10 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         left = [unit.but(is_other=True) for unit in workspace.of_files(sorted(workspace.unlisted))]
         others = [*left, *(unit for unit in workspace.others if _key(unit) not in units)]
         found = request.run([*units.values()], objects_of, "Reading", bar, others)
-    objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))
+    objects = {}
+    for unit, of_unit in zip(units, found, strict=True):
+        told = tuple(each.but(file=tree.named(each.file)) for each in of_unit.findings)
+        objects[unit] = of_unit.but(findings=told)
     for each in (each for about in passed_over for each in about.findings if each.rule == NO_FILE):
         key = folder_of(each.file), ""
         of_folder = objects.get(key, UnitObjects())
@@ -202,11 +201,6 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
 
 def _key(unit: Unit) -> Key:
     return (unit.target.folder if unit.target else unit.called), unit.kind
-
-
-def _named(tree: Tree, found: UnitObjects) -> UnitObjects:
-    """The unit with findings that name files as messages do."""
-    return found.but(findings=tuple(each.but(file=tree.named(each.file)) for each in found.findings))
 
 
 def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:

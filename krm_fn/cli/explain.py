@@ -14,7 +14,8 @@ from krm_fn.base.console import write_out
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
-from krm_fn.cli import bundles, explanations, options, progress
+from krm_fn.cli import explanations, options, progress
+from krm_fn.cli.bundles import read_bundles
 from krm_fn.cli.pens import is_colored, is_terminal
 from krm_fn.cli.units import Request
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
@@ -54,16 +55,16 @@ def explain(*, output: str, whole: bool, **flags: Any) -> int:
     """
     files, vm, field = _parted(flags["paths"], flags["kustomizations"])
     bar = progress.shown(quiet=flags["verbose"])
-    given = bundles.read_bundles(Request(flags={**flags, "paths": files}), bar)
-    read = [each.material for each in given.read]
+    bundles, code = read_bundles(Request(flags={**flags, "paths": files}), bar)
+    read = [each.material for each in bundles]
     names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
     if vm and not field and not _has_namespace(vm) and vm not in _all_words(names):
         vm, field, likely = "", normal(vm), _all_words(names)
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
-    if not (found or vm) and given.exit_code:
-        return given.exit_code  # what can't be built may have all the VMs
+    if not (found or vm) and code:
+        return code  # what can't be built may have all the VMs
     if not found and (vm or field):
         raise UsageError(_unknown(vm, names))
     if not found:
@@ -79,7 +80,7 @@ def explain(*, output: str, whole: bool, **flags: Any) -> int:
     )
     vms = [_with_holders(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
     write_out(explanations.FORMATS[output]({"vms": vms}, layout).encode(errors="replace"))
-    return given.exit_code
+    return code
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:

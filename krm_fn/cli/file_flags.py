@@ -16,7 +16,7 @@ from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import NAMES
 from krm_fn.config.places import located
 from krm_fn.repositories import config_files
-from krm_fn.sources import policy_files, reading
+from krm_fn.sources import reading
 from krm_fn.sources.files import read_named
 
 if TYPE_CHECKING:
@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.config.keys import Key
-    from krm_fn.kubevirt.settings import Config, PolicyObject
+    from krm_fn.kubevirt.settings import Config
 
     T = TypeVar("T")
-
-
-def read_policies(_: click.Context, __: click.Parameter, paths: tuple[str, ...]) -> tuple[PolicyObject, ...]:
-    """The policies, bindings and parameters in files and folders. Raises: ConfigError."""
-    return tuple(found for path in paths for found in policy_files.read(path))
 
 
 # The types of keys whose flags name a file or take YAML, with an example for messages.

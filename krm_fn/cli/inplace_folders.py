@@ -93,7 +93,8 @@ def write_back(found: Sources, outcome: Outcome, bar: Progress) -> None:
 def texts(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[tuple[Source, bytes]]:
     """The sources whose objects changed, with their new texts."""
     pairs = list(rendered(found, outcome))
-    changed = [number for number, (source, items) in enumerate(pairs) if _differ(source, items)]
+    differ = (any(old is not new for old, new in zip(source.items, items, strict=True)) for source, items in pairs)
+    changed = [number for number, differs in enumerate(differ) if differs]
     last = (changed or [len(pairs) - 1])[-1]
     of_sources, added = inserted(found, outcome)
     more = {last: added} if added else {}
@@ -105,10 +106,6 @@ def texts(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[tu
 
     new = written(chosen, text, watch)
     return [(source, text) for (source, _), text in zip(chosen, new, strict=True) if text != source.data]
-
-
-def _differ(source: Source, items: Sequence[Any]) -> bool:
-    return any(old is not new for old, new in zip(source.items, items, strict=True))
 
 
 def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last: Sequence[Any]) -> bytes:

@@ -20,7 +20,7 @@ from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building, cache, config_files
 from krm_fn.repositories.clusters import Configs
-from krm_fn.sources import reading
+from krm_fn.sources import policy_files, reading
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
@@ -73,8 +73,15 @@ def _option(key: Key) -> Decorator:
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
         case "policies":
             help_text = f"A file or folder with {text} Repeatable."
-            how: dict[str, Any] = {"callback": file_flags.read_policies, "shell_complete": completion.FILE}
-            return click.option(flag, key.field, multiple=True, metavar="PATH", help=help_text, **how)
+            return click.option(
+                flag,
+                key.field,
+                multiple=True,
+                metavar="PATH",
+                help=help_text,
+                callback=lambda _, __, paths: tuple(found for path in paths for found in policy_files.read(path)),
+                shell_complete=completion.FILE,
+            )
         case _ if key.type in file_flags.EXAMPLES:
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
@@ -158,27 +165,21 @@ def read_sources(
     timeout: float = building.TIMEOUT,
     build_flags: Sequence[str] = (),
     follow_links: bool = False,
-    unbuilt: bool = True,
     repair: Repair | None = None,
-    reports: bool = False,
     watch: Watch = reading.unwatched,
 ) -> Sources:
     """The input that the arguments name. Raises: UsageError if there is none, or a flag in place of a folder; InputError.
 
-    A kustomization is built with `build_flags` in at most `timeout` seconds. Without `unbuilt`, what becomes objects only by a
-    build is skipped. `repair` gives what is to be read in place of an unreadable file. `reports`: the caller reports skipped
-    files itself. `watch` gets the progress of reading.
+    A kustomization is built with `build_flags` in at most `timeout` seconds. `repair` gives what is to be read in place of an
+    unreadable file. `watch` gets the progress of reading.
     """
-    notify = note if verbose else lambda _: None
     check_named(paths, kustomizations)
     return reading.read(
         paths,
         built=built(kustomizations, timeout=timeout, flags=build_flags, follow=follow_links),
         follow=follow_links,
-        unbuilt=unbuilt,
-        note=notify,
+        note=note if verbose else lambda _: None,
         repair=repair,
-        reports=reports,
         watch=watch,
     )
 

@@ -185,11 +185,6 @@ def chunks_of(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) 
     return [text_of(source.text, *all_items(source, items, more, others))]
 
 
-def to_json(_: Sources, outcome: Outcome, __: Watch = unwatched) -> bytes:
-    """A `v1 List`, as `kubectl get -o json` prints several objects."""
-    return json_list(outcome.in_order)
-
-
 def json_list(items: Sequence[Any]) -> bytes:
     """Objects as a `v1 List` of JSON, without nulls."""
     listing = {"apiVersion": "v1", "kind": "List", "items": [item for item in items if item is not None]}
@@ -219,15 +214,10 @@ def _krm_results(findings: Iterable[Finding]) -> list[Any]:
     return [results.to_krm(finding) for finding in findings]
 
 
-def to_patches(found: Sources, outcome: Outcome, _: Watch = unwatched) -> bytes:
-    """A list of kustomize patches, one for each changed object; `[]` where nothing changed."""
-    return yamlio.dump(entries(found.items, outcome.items)).encode()
-
-
 OUTPUTS: dict[str, Callable[[Sources, Outcome, Watch], bytes]] = {
     "yaml": to_yaml,
-    "json": to_json,
+    "json": lambda _, outcome, __: json_list(outcome.in_order),
     "resourcelist": to_resource_list,
-    "patch": to_patches,
+    "patch": lambda found, outcome, _: yamlio.dump(entries(found.items, outcome.items)).encode(),
 }
 WITH_RESULTS = ("resourcelist",)

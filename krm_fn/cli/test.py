@@ -20,7 +20,7 @@ from krm_fn.cli.progress import quiet_option
 from krm_fn.repositories import building
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from krm_fn.cli.cases.running import Result, Run
@@ -28,12 +28,9 @@ if TYPE_CHECKING:
 
 def text(results: Sequence[Result]) -> str:
     """The cases that fail with what differs, each in lines of its own, and the figures."""
-    lines = [line for result in results if result.failed for line in (f"failed: {_name(result)}", *_indented(result))]
+    failed = (result for result in results if result.failed)
+    lines = [line for each in failed for line in (f"failed: {_name(each)}", *(f"  {below}" for below in _lines(each)))]
     return "\n".join((*lines, figures(results))) + "\n"
-
-
-def _indented(result: Result) -> Iterator[str]:
-    return (f"  {line}" for line in _lines(result))
 
 
 def figures(results: Sequence[Result]) -> str:

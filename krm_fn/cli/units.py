@@ -19,10 +19,10 @@ from krm_fn.cli.file_flags import read_schemas
 from krm_fn.cli.formats import counted
 from krm_fn.repositories import running, written
 from krm_fn.repositories.cache import Cache, check_apart, users_folder
-from krm_fn.repositories.clusters import TargetSettings
+from krm_fn.repositories.clusters import TargetSettings, as_it_is
 from krm_fn.repositories.loading import Options, Unit
 from krm_fn.repositories.types import Discovery
-from krm_fn.repositories.workspace import Asked, Workspace, as_it_is, nothing
+from krm_fn.repositories.workspace import Asked, Workspace, nothing
 from krm_fn.sources import reading
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.skipping import about_folder
@@ -258,7 +258,7 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
 
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
-    judged = partial(running.judge_all, watch=partial(bar.watch, failed=_is_unbuilt), reading=bar.watch)
+    judged = partial(running.judge_all, watch=partial(bar.watch, failed=lambda result: not result.built), reading=bar.watch)
     with workers_of(request.flags) as workers:
         cache, jobs = _cache(request), request.flags["jobs"]
         done = judged(units, how, jobs=jobs, others=others, cache=cache, workers=workers)
@@ -291,10 +291,6 @@ def _note_unjudged(workspace: Workspace, units: Iterable[Unit]) -> None:
     if files := [*map(file_name, written.unjudged(workspace.asked.folders, workspace.found, charts))]:
         about = f"not judged: {counted(len(files), 'file')} that may have objects of KubeVirt"
         options.note(f"{about}: {listed(files, 'and', most=MOST_NAMED)}")
-
-
-def _is_unbuilt(result: UnitResult) -> bool:
-    return not result.built
 
 
 def _check_cache(request: Request) -> None:

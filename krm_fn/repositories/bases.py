@@ -161,7 +161,9 @@ class Bases:
         targets = list(targets)
         inputs = {file for target in targets for file in target.inputs}
         self._texts = cache(lambda file: stream(file) if file in inputs else None)  # each run reads files of its own
-        self._targets = [(Origins(target, self._texts), _by_real_path(target)) for target in targets]
+        self._targets = [
+            (Origins(target, self._texts), {os.path.realpath(file): file for file in target.inputs}) for target in targets
+        ]
 
     def change(self, file: str, obj: Object) -> Change | None:
         """What changes an object of a file, or an object that it refers to, in one of the targets; None where nothing does."""
@@ -196,7 +198,3 @@ def _referred(obj: Object) -> Iterator[Object]:
 def _is_cluster_wide(matcher: Object) -> bool:
     kind = text(matcher.get("kind")).lower()
     return not kind or "cluster" in kind
-
-
-def _by_real_path(target: Target) -> dict[str, str]:
-    return {os.path.realpath(file): file for file in target.inputs}

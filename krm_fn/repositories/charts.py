@@ -107,11 +107,11 @@ def read_built(chart: Target, data: bytes, lost: list[Lost]) -> Sources:
     try:
         found = reading.of_build(data, chart.folder, ())
     except InputError:
-        whole = data
+        lines = data.splitlines(keepends=True)
         data, unread = salvage(data, chart.file)
         for each in unread:
             error = each.error
-            source = _template(chart, next(iter(SOURCE.findall(_until(whole, error.line))[-1:]), b""))
+            source = _template(chart, next(iter(SOURCE.findall(b"".join(lines[: error.line]))[-1:]), b""))
             lost.append(each.but(error=InputError(error.message, file=source)))
         found = reading.of_build(data, chart.folder, ())
     (source_text,) = found.sources
@@ -130,10 +130,6 @@ def _kept(built: Source, named: Sequence[bytes]) -> tuple[int, ...]:
 
 def _identity(obj: Object) -> tuple[str, str, str]:
     return group_of(obj), kind_of(obj), name_of(obj)
-
-
-def _until(data: bytes, line: int) -> bytes:
-    return b"".join(data.splitlines(keepends=True)[:line])
 
 
 def _named(data: bytes, ends: Sequence[int]) -> list[bytes]:

@@ -102,7 +102,8 @@ class ConfigFile(Value):
         return ConfigError(message, path=path, file=self.file, line=line, column=column)
 
 
-def _as_it_is(given: Config) -> Config:
+def as_it_is(given: Config) -> Config:
+    """The config without a change."""
     return given
 
 
@@ -121,7 +122,7 @@ class Configs:
         *,
         file: str | None = None,
         isolated: bool = False,
-        flags: Callable[[Config], Config] = _as_it_is,
+        flags: Callable[[Config], Config] = as_it_is,
         exclude: Sequence[str] = (),
         build_flags: Sequence[str] = (),
         trusted: bool = True,
@@ -176,7 +177,7 @@ class Configs:
 
         Only a run over the whole folder of a config can tell.
         """
-        roots = [root for root in self._roots.values() if any(_is_below(root.folder, top) for top in self._tops)]
+        roots = [root for root in self._roots.values() if any(Path(root.folder).is_relative_to(top) for top in self._tops)]
         return tuple(
             UnmatchedGlob(glob=glob, cluster=cluster.name, path=path, file=root.file, line=line, column=column)
             for root in roots
@@ -290,11 +291,6 @@ def _without_power(stated: dict[str, Any]) -> dict[str, Any]:
     packages = {"barred_packages": stated["rule_packages"]} if "rule_packages" in stated else {}
     kept = {key: value for key, value in stated.items() if key not in ("severity", "rule_packages")}
     return {**kept, **packages, **({"severity": severity} if severity else {})}
-
-
-def _is_below(folder: str, top: str) -> bool:
-    """True where a folder is another one or below it."""
-    return Path(folder).is_relative_to(top)
 
 
 def findings(unmatched: tuple[UnmatchedGlob, ...], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:

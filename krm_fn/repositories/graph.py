@@ -50,6 +50,11 @@ class Node(NamedTuple):
     data: frozenset[str]
     resources: frozenset[str]
 
+    @property
+    def is_clear(self) -> bool:
+        """False for a kustomization of which nobody knows what it lists."""
+        return not (self.problem and self.problem.reason in ("unreadable", "key"))
+
 
 class _Named:
     """The files that plugins name, and the first problem with them."""

@@ -200,6 +200,11 @@ def is_within(file: str, folders: Iterable[str]) -> bool:
     return any(os.path.commonpath((folder, real)) == folder for folder in folders)
 
 
+def folder_of(file: str) -> str:
+    """The folder of a file."""
+    return os.path.dirname(file) or os.curdir  # noqa: PTH120
+
+
 def repository(folder: str) -> str:
     """The root of the git tree that contains a folder, or else the folder itself, with links resolved."""
     here = Path(folder).resolve()

@@ -138,7 +138,7 @@ def texts(
         skipped=tuple(named.skipped),
         separate=not unbuilt,
         kustomized=kustomized,
-        named=frozenset(map(_as_file, paths)),
+        named=frozenset(Path(path).as_posix() for path in paths),
     )
 
 
@@ -194,10 +194,6 @@ def _configured(found: Sequence[tuple[Source, object]], gathered: Texts) -> Sour
         kustomized=gathered.kustomized,
         named=gathered.named,
     )
-
-
-def _as_file(path: str) -> str:
-    return Path(path).as_posix()
 
 
 def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, reports: bool) -> None:

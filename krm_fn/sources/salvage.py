@@ -64,11 +64,6 @@ class Lost(Value):
     found: bool = False
 
     @property
-    def is_object(self) -> bool:
-        """True if the text has a word that every Kubernetes object has, and is no playbook."""
-        return _is_object(self.text)
-
-    @property
     def sort(self) -> str:
         """What the text is: "templates" or "foreign" where it was found among manifests, else "errors".
 
@@ -81,6 +76,7 @@ class Lost(Value):
 
 
 def _is_object(text: bytes) -> bool:
+    """True if a text has a word that every Kubernetes object has, and is no playbook."""
     return may_have(text, b"apiVersion") or bool(KIND.search(text))
 
 
@@ -120,7 +116,7 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
 
     def repair(data: bytes, file: str) -> bytes:
         data, found = salvage(data, file, max(MOST - len(lost), 1))
-        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
+        lost.extend(each.but(found=file not in named) for each in found if file in named or _is_object(each.text))
         return data
 
     return repair
