@@ -23,8 +23,7 @@ from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline.stages import Outcome
-from krm_fn.repositories.bases import own_files
-from krm_fn.repositories.using import Uses
+from krm_fn.repositories.bases import Uses, own_files
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.places import Places

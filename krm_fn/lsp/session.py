@@ -21,11 +21,10 @@ from krm_fn.lsp import sizes
 from krm_fn.lsp.completions import completions
 from krm_fn.lsp.diagnostics import actions, diagnostics
 from krm_fn.lsp.givers import Explained, explained
-from krm_fn.lsp.hints import hints
 from krm_fn.lsp.history import before, change, committed
 from krm_fn.lsp.hovers import Known, hover
 from krm_fn.lsp.index import Name
-from krm_fn.lsp.machines import Machines, key_of
+from krm_fn.lsp.sizes import Machines, hints, key_of
 from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import Workspace
 

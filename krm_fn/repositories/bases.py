@@ -1,4 +1,4 @@
-"""The files of folders that hold objects of their own, and the kustomizations that change these objects.
+"""The files of folders that hold objects of their own, the kustomizations that change these, and the clusters they are for.
 
 Patches, generators, values and the like look as objects do, and are none. A file that a kustomization includes holds objects;
 what overlays change there must not be written as if it were final. That is a patch, a replacement or a transformer. Labels,
@@ -8,18 +8,22 @@ annotations, names and namespaces don't count: an object with other ones is rend
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
+from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.kubevirt.configuration import release_of
 from krm_fn.kubevirt.holders import vm_path
+from krm_fn.repositories import sharing
 from krm_fn.repositories.kustomization import FILES, RESOURCES, is_inline, joined, plugin_folders, read
 from krm_fn.repositories.origins import Origins
+from krm_fn.repositories.sharing import Reach
 from krm_fn.repositories.writers import Wanted, is_meant
-from krm_fn.sources.files import is_within
+from krm_fn.sources.files import is_within, repository
 from krm_fn.sources.places import MATCHERS
 from krm_fn.sources.reading import stream
 
@@ -28,9 +32,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.kubevirt.releases import Release
+    from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.origins import Layer
     from krm_fn.repositories.types import Discovery, Kustomization, Target
+    from krm_fn.repositories.workspace import Workspace
     from krm_fn.repositories.writers import Patch, Texts
+    from krm_fn.sources.source import Source, Sources
 
 OWN = "kubevirt-render.dev"
 # The transformers of kustomize that change nothing that counts.
@@ -198,3 +206,65 @@ def _referred(obj: Object) -> Iterator[Object]:
 def _is_cluster_wide(matcher: Object) -> bool:
     kind = text(matcher.get("kind")).lower()
     return not kind or "cluster" in kind
+
+
+class Use(NamedTuple):
+    """One use of a file: the folder from which it is applied, the settings there, and the release of the cluster."""
+
+    folder: str
+    settings: TargetSettings
+    release: Release
+
+
+class Uses:
+    """The uses of the texts that were read. The objects among them that describe a cluster name its release."""
+
+    def __init__(self, workspace: Workspace, found: Sources) -> None:
+        self._workspace, self._found = workspace, found
+
+    def oldest(self, source: Source) -> Use:
+        """Of the uses of a text, that of the oldest release. Raises: ConfigError."""
+        return min(map(self._use, self._folders(source)), key=lambda use: use.release.version)
+
+    def _use(self, folder: str) -> Use:
+        settings = self._workspace.settings(folder)
+        offered = self._offered.get(settings.cluster)
+        reach = Reach(namespaces=frozenset(), words=frozenset(), folder=folder)
+        nearest = sharing.taken_by(reach, offered) if offered else sharing.NOTHING
+        bundles = [Bundle([each.obj for each in nearest.offers])]
+        if offered and nearest.ambiguous:
+            bundles = [Bundle([offer.obj]) for key in offered.platform for offer in offered.variants(key)]
+        releases = [release_of(bundle, settings.config) for bundle in bundles]
+        return Use(folder, settings, min(releases, key=lambda each: each.version))
+
+    def _folders(self, source: Source) -> list[str]:
+        """From where a text is applied: its own folder, where no kustomization includes it."""
+        own = source.folder or os.path.dirname(source.file) or os.curdir  # noqa: PTH120
+        return self._including.get(os.path.realpath(source.file), [own]) if source.file else [own]
+
+    @cached_property
+    def _including(self) -> dict[str, list[str]]:
+        """The folders of the kustomizations that include a file and that no other one uses, by the file's real path."""
+        files = {os.path.realpath(source.file) for source in self._found.sources if source.file}
+        including: dict[str, list[str]] = {}
+        for root in dict.fromkeys(repository(os.path.dirname(file)) for file in files):  # noqa: PTH120
+            for target in self._workspace.around(root).found.targets:
+                for file in files.intersection(map(os.path.realpath, target.inputs)):
+                    including.setdefault(file, []).append(os.path.relpath(target.folder))
+        return including
+
+    @cached_property
+    def _offered(self) -> dict[str, sharing.Offered]:
+        return sharing.offered_by_cluster(self._offers())
+
+    def _offers(self) -> Iterator[tuple[str, list[sharing.Offer]]]:
+        """By the name of a cluster, the objects that describe it."""
+        for source in self._found.sources:
+            offers = sharing.offers(source.items, source.folder or source.file, source.places)
+            describing = [_from_here(offer) for offer in offers if offer.kind in sharing.PLATFORM]
+            for folder in self._folders(source) if describing else ():
+                yield self._workspace.settings(folder).cluster, describing
+
+
+def _from_here(offer: sharing.Offer) -> sharing.Offer:
+    return offer.but(file=os.path.relpath(offer.file) if offer.file else "", target=os.path.relpath(offer.target or os.curdir))

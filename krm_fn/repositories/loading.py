@@ -16,7 +16,7 @@ from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.placeholders import with_defaults
 from krm_fn.base.value import Value
-from krm_fn.repositories import building, charts, delivering, embedded, sharing, wants, written
+from krm_fn.repositories import building, charts, delivering, sharing, templated, wants, written
 from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
@@ -151,7 +151,7 @@ class Parsed(Value):
     @property
     def hidden(self) -> tuple[str, ...]:
         """How many machines stand inside objects of other kinds, a note for each kind."""
-        return tuple(embedded.notes(self.found))
+        return tuple(templated.notes(self.found))
 
     @property
     def text(self) -> bytes:
