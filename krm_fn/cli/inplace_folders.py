@@ -23,6 +23,7 @@ from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.repositories import loading, sharing
 from krm_fn.repositories.bases import Bases, own_files
+from krm_fn.repositories.loading import Options
 from krm_fn.repositories.rendering import rendered as rendered_unit
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.workspace import Asked, Workspace
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.bases import Change
-    from krm_fn.repositories.loading import Options, Unit
+    from krm_fn.repositories.loading import Unit
     from krm_fn.sources.files import Stamp
     from krm_fn.sources.reading import Watch
     from krm_fn.sources.source import Source, Sources
