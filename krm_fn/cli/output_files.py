@@ -9,8 +9,8 @@ import click
 
 from krm_fn.base.console import decoded, write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.base.suggestions import meant
 from krm_fn.cli import completion, replacing
+from krm_fn.config.keys import hint
 from krm_fn.sources.files import leads_out
 
 if TYPE_CHECKING:
@@ -56,9 +56,7 @@ def parsed(outputs: Sequence[str], known: Sequence[str]) -> list[tuple[str, str]
     for text in outputs:
         name, _, file = text.partition("=")
         if name not in known:
-            likely = meant(name, tuple(known))
-            fix = f"; did you mean {likely}" if likely else ""
-            raise UsageError(f"-o: unknown format {name!r}; expected one of {', '.join(known)}{fix}")
+            raise UsageError(f"-o: unknown format {name!r}; expected one of {', '.join(known)}{hint(name, known)}")
         targets.append((name, "" if file == "-" else file))
     if [file for _, file in targets].count("") > 1:
         raise UsageError("-o: only one output can be written to stdout; write the others to files with -o FORMAT=FILE")

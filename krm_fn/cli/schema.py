@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from krm_fn.base.errors import UsageError
-from krm_fn.base.suggestions import meant
 from krm_fn.changes import schema as diff_schema
 from krm_fn.cli import completion
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
+from krm_fn.config.keys import hint
 from krm_fn.explaining import schema as explain_schema
 from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.schema import json_schema
@@ -53,7 +53,5 @@ def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
         click.echo(json.dumps(json_schema.schema(release), indent=2))
         return
     if name not in SCHEMAS:
-        likely = meant(name, tuple(SCHEMAS))
-        fix = f"; did you mean {likely}" if likely else ""
-        raise UsageError(f"{name!r} is no schema; expected one of {', '.join(SCHEMAS)}{fix}")
+        raise UsageError(f"{name!r} is no schema; expected one of {', '.join(SCHEMAS)}{hint(name, tuple(SCHEMAS))}")
     click.echo(json.dumps(SCHEMAS[name](), indent=2))

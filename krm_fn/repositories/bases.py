@@ -23,7 +23,7 @@ from krm_fn.repositories.kustomization import FILES, RESOURCES, is_inline, joine
 from krm_fn.repositories.origins import Origins
 from krm_fn.repositories.sharing import Reach
 from krm_fn.repositories.writers import Wanted, is_meant
-from krm_fn.sources.files import is_within, repository
+from krm_fn.sources.files import folder_of, is_within, repository
 from krm_fn.sources.places import MATCHERS
 from krm_fn.sources.reading import stream
 
@@ -125,16 +125,13 @@ def own_files(found: Discovery, folders: Sequence[str], *, follow: bool = False)
     """The files below these folders, in which `found` was found. Without `follow`, links may not lead out of them."""
     tops = [joined(".", folder) for folder in folders]
     reals = [os.path.realpath(folder) for folder in folders]
-    used = [file for file in found.used if _is_below(file, tops) and (follow or is_within(file, reals))]
+    below, here = tuple(os.path.join(top, "") for top in tops), "." in tops  # noqa: PTH118
+    used = [file for file in found.used if file.startswith(below) or (here and not file.startswith(("/", "../")))]
+    used = [file for file in used if follow or is_within(file, reals)]
     resources = _resources(found.used)
     own = {*found.files, *(file for file in used if os.path.realpath(file) in resources)}
     parts = [file for file in used if file not in own and file.rpartition("/")[2] not in FILES]
     return Files(tuple(sorted(own, key=_steps)), tuple(sorted(parts, key=_steps)))
-
-
-def _is_below(file: str, tops: Iterable[str]) -> bool:
-    below = tuple(os.path.join(top, "") for top in tops)  # noqa: PTH118
-    return file.startswith(below) or ("." in tops and not file.startswith(("/", "../")))
 
 
 def _steps(file: str) -> list[str]:
@@ -144,7 +141,8 @@ def _steps(file: str) -> list[str]:
 
 def _resources(used: Iterable[str]) -> set[str]:
     """The files that kustomizations name as resources, and in no other role; links are followed."""
-    kustomizations = [each for file in sorted(used) if file.rpartition("/")[2] in FILES for each in _kustomization(file)]
+    found = [read(folder_of(file), file) for file in sorted(used) if file.rpartition("/")[2] in FILES]
+    kustomizations = [each.kustomization for each in found if each]
     by_folder = {each.folder: each for each in kustomizations}
     plugins = set(plugin_folders(by_folder))
     resources, others = set[str](), set[str]()
@@ -154,12 +152,6 @@ def _resources(used: Iterable[str]) -> set[str]:
             (resources if holds else others).add(os.path.realpath(one.path))
         others.update(os.path.realpath(path) for path in each.uses)
     return resources - others
-
-
-def _kustomization(file: str) -> Iterator[Kustomization]:
-    found = read(os.path.dirname(file) or ".", file)  # noqa: PTH120
-    if found:
-        yield found.kustomization
 
 
 class Bases:
@@ -198,14 +190,10 @@ def _referred(obj: Object) -> Iterator[Object]:
     for matcher in MATCHERS if at is not None else ():
         found = get(obj, (*(at or ()), *matcher))
         name = text(found.get("name")) if isinstance(found, dict) else ""
-        kind = f"VirtualMachine{'Cluster' if _is_cluster_wide(found) else ''}{matcher[-1].capitalize()}" if name else ""
         if name:
-            yield {"kind": kind, "metadata": {"name": name}}
-
-
-def _is_cluster_wide(matcher: Object) -> bool:
-    kind = text(matcher.get("kind")).lower()
-    return not kind or "cluster" in kind
+            kind = text(found.get("kind")).lower()
+            of_cluster = "Cluster" if not kind or "cluster" in kind else ""
+            yield {"kind": f"VirtualMachine{of_cluster}{matcher[-1].capitalize()}", "metadata": {"name": name}}
 
 
 class Use(NamedTuple):

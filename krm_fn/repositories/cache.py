@@ -27,7 +27,7 @@ from krm_fn.repositories.fixes import Fix, Fixing
 from krm_fn.repositories.judging import Subject, UnitResult
 from krm_fn.repositories.loading import Loaded
 from krm_fn.repositories.sharing import Offer, Reach
-from krm_fn.sources.files import CAREFUL, is_within, repository
+from krm_fn.sources.files import CAREFUL, folder_of, is_within, repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -216,7 +216,7 @@ def _users(variable: str, below: str) -> str:
 
 def check_apart(folder: str, paths: Iterable[str]) -> None:
     """Raises: UsageError where a cache, or its key, could come with the files of the paths, or is a file of git."""
-    roots = [*map(_root, paths)]
+    roots = [repository(path if os.path.isdir(path) else folder_of(path)) for path in paths]  # noqa: PTH112
     if _is_below(folder, roots):
         raise UsageError(
             f"the cache {folder} is in a folder that is judged: whoever changes files there could write results{FIX}"
@@ -231,11 +231,6 @@ def _is_below(folder: str, roots: Iterable[str]) -> bool:
     """True for a folder in one of the roots, also for a link there that leads out: it is a file of that tree."""
     whole = Path(os.path.abspath(folder))  # noqa: PTH100
     return bool(folder) and any(is_within(str(above), roots) for above in (whole, *whole.parents))
-
-
-def _root(path: str) -> str:
-    """The root of the git tree that a path is in; without one, the path itself."""
-    return repository(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)  # noqa: PTH112, PTH120
 
 
 def _is_tracked(folder: str) -> bool:

@@ -73,7 +73,8 @@ class Steps:
         numbers = [number for number, stage in enumerate(self._stages) if item in stage.seen]
         if not numbers:
             return record, rendered
-        record = {**record, "steps": [self._told(number) for number in numbers]}
+        steps = [(self._stages[number].step, self.places[number]) for number in numbers]
+        record = {**record, "steps": [{"host": step.host, "mode": step.config.mode, **place} for step, place in steps]}
         if rendered is None or self.own not in numbers or "fields" not in record:
             return record, rendered
         later = [number for number in numbers if number > self.own]
@@ -95,10 +96,6 @@ class Steps:
             else:
                 fields.setdefault(name, known[name])
         return list(fields.values())
-
-    def _told(self, number: int) -> Object:
-        step = self._stages[number].step
-        return {"host": step.host, "mode": step.config.mode, **self.places[number]}
 
     @cached_property
     def places(self) -> list[Object]:

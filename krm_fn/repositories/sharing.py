@@ -250,7 +250,8 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
         for key in new:
             variants = offered.variants(key)
             if len(variants) > 1:
-                ambiguous.append(_ambiguous(key, variants))
+                where = tuple(dict.fromkeys(each.where for each in variants))
+                ambiguous.append(Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where))
             else:
                 taken.append(variants[0])
                 reached.add(texts_of(variants[0].obj))
@@ -321,11 +322,6 @@ class _Reached:
     def keys(self) -> set[Key]:
         pairs = ((namespace, name) for namespace in self._namespaces for name in self._names)
         return {key for pair in pairs for key in self._offered.named(*pair)}
-
-
-def _ambiguous(key: Key, variants: Sequence[Offer]) -> Ambiguous:
-    where = tuple(dict.fromkeys(each.where for each in variants))
-    return Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where)
 
 
 def _note(offer: Offer, found: Sequence[Offer]) -> str:

@@ -203,7 +203,8 @@ def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, rep
         return
     if unreadable:
         raise InputError(unreadable[0].why, file=unreadable[0].file)
-    missing = f"no Kubernetes object found{_where(paths)}"
+    places = ", ".join("stdin" if path == STDIN else file_name(path) for path in paths)
+    missing = "no Kubernetes object found" + (f" in {places}" if places else "")
     if skipped:
         raise InputError(
             f"{missing}; {skipped[0].file} is a link to a place outside of it; to follow links, use --follow-links"
@@ -249,11 +250,6 @@ def of_built(given: Given) -> Sources:
     """The objects of a text that was built; there may be none. Raises: InputError."""
     found, _ = _parsed(given)
     return Sources(sources=(found,))
-
-
-def _where(places: Sequence[str]) -> str:
-    named = ["stdin" if place == STDIN else file_name(place) for place in places]
-    return f" in {', '.join(named)}" if named else ""
 
 
 def _texts(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator[Given]:

@@ -11,7 +11,6 @@ from krm_fn.cli.sizes.cells import costs, devices, figures, note, plain, stopped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krm_fn.base.objects import Object
     from krm_fn.cli.sizes import Report
 
 # GitHub takes 65,536 characters in a comment.
@@ -29,15 +28,10 @@ def write(report: Report) -> str:
     rows = [*_fitting(rows), *sums]
     heads = [*report.heads, *map(_bare, report.figures), DEVICES, NOTE]
     parts = [table(heads, names, names + len(report.figures), rows), *map(code, costs(report))]
-    if any(quota["used"] for quota in report.quotas):
-        parts.append(_quotas(report.quotas))
+    if quotas := [[*map(code, row[:2]), *row[2:5], row[5][:4]] for row in cells.quota_rows(report.quotas)]:
+        parts.append(table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, quotas))
     parts.append("\n".join(f"- {code(sentence)}" for quota in report.quotas for sentence in stopped(quota)))
     return "\n\n".join(filter(None, (*parts, *_nodes(report)))) + "\n"
-
-
-def _quotas(quotas: Sequence[Object]) -> str:
-    rows = [[*map(code, row[:2]), *row[2:5], row[5][:4]] for row in cells.quota_rows(quotas)]
-    return table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, rows)
 
 
 def _bare(head: str) -> str:

@@ -11,7 +11,6 @@ from krm_fn.cli.sizes.cells import costs, devices, figures, plain, stopped, with
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krm_fn.base.objects import Object
     from krm_fn.cli.sizes import Report
     from krm_fn.sizing.rows import Row
 
@@ -23,8 +22,8 @@ CUT = "…"
 def write(report: Report) -> str:
     """The rows with their sum, then the quotas, then in words which VMs get no pod, and what quotas stop; then nodes."""
     parts = [_rows(report)]
-    if report.quotas:
-        parts.append(_quotas(report.quotas, report.width))
+    if quotas := [*cells.quota_rows(report.quotas)]:
+        parts.append(aligned([("QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""), *quotas], frozenset((2, 3, 4)), report.width))
     sentences = [
         *without_pod(report.sized),
         *costs(report),
@@ -60,11 +59,6 @@ def _without_empty(lines: Sequence[tuple[str, ...]], keep: int) -> list[tuple[st
     """The lines without columns, behind the first, in which nothing stands below the head."""
     wanted = [place for place in range(len(lines[0])) if place < keep or any(line[place] for line in lines[1:])]
     return [tuple(line[place] for place in wanted) for line in lines]
-
-
-def _quotas(quotas: Sequence[Object], width: int) -> str:
-    lines = [("QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""), *cells.quota_rows(quotas)]
-    return aligned(lines, frozenset((2, 3, 4)), width) if len(lines) > 1 else ""
 
 
 def aligned(lines: Sequence[Sequence[str]], numbers: frozenset[int], width: int) -> str:
