@@ -168,13 +168,12 @@ def diff(
         assumptions=Assumptions(apply=not replace, migratable=MIGRATABLE[migratable], new=assume == "new"),
         to=_cluster_after(to_kubevirt_version, to_configuration),
     )
-    if base is None:
+    if base is not None:
+        compared = _of_commits(Change(base=base, head=head, merge_base=merge_base is not False), paths, run)
+    else:
         compared = _of_paths(paths, run)
         if run.to.release and len(paths) == 1:
             compared = compared.but(answer={**compared.answer, "steps": upgrade.steps(compared.sides, run.assumptions)})
-    else:
-        change = Change(base=base, head=head, merge_base=merge_base is not False)
-        compared = _of_commits(change, paths, run)
     _report(compared, is_upgrade=run.to.release is not None)
     write = {
         "text": partial(text_of, color=is_colored(color), together=group),
