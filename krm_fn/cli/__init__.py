@@ -107,7 +107,7 @@ def _fix(word: str) -> str:
 
 def _print_doc(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     if wanted and not ctx.resilient_parsing:  # a shell asks for completions with this flag set
-        from krm_fn.cli.about import metadata
+        from krm_fn.cli.schema import metadata
 
         click.echo(json.dumps(metadata(), indent=2))
         ctx.exit()

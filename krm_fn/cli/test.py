@@ -91,7 +91,6 @@ def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | 
     how: Run = running.Run(
         flags={**flags, "verbose": False, "follow_links": False, "helm": False, "exclude": (), "target": None, "cluster": None},
         config_file=config_file,
-        bar=bar,
         budget=Budget(BASE),
     )
     if update:

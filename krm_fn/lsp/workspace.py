@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn.base.errors import RenderError
 from krm_fn.base.keeping import Keeper
 from krm_fn.config.repository import NAME
+from krm_fn.findings import fingerprints
 from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp.index import Index, occurrences
 from krm_fn.lsp.outline import Outline
-from krm_fn.repositories import building, merging
+from krm_fn.repositories import building
 from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.fixes import agreed
 from krm_fn.repositories.judging import UnitResult, judge, release_of
@@ -160,7 +161,7 @@ class Workspace:
         each = [finding for _, result in self._results for finding in result.renumbered(0).findings]
         each += [finding for result in self._about for finding in result.findings]
         each += [finding for file in self.texts for finding in self._unreadable(file)]
-        for finding in merging.merged(each):
+        for finding in fingerprints.merged(each):
             if finding.file:
                 found.setdefault(finding.file, []).append(finding)
         return found

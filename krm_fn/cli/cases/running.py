@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from krm_fn.base.work import Budget
     from krm_fn.cli.cases.case import Case, Field
-    from krm_fn.cli.progress import Progress
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.source import Sources
 
@@ -43,7 +42,6 @@ class Run(Value):
 
     flags: Mapping[str, Any]
     config_file: str | None
-    bar: Progress
     budget: Budget
 
 

@@ -17,7 +17,6 @@ from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import SEVERITIES, Finding, Suppressed
 from krm_fn.kubevirt.releases import NEWEST, Release
-from krm_fn.repositories import merging
 from krm_fn.repositories.judging import Subject
 
 if TYPE_CHECKING:
@@ -168,8 +167,8 @@ def combined(found: Sequence[UnitResult]) -> Report:
     findings = [finding for unit in numbered for finding in unit.findings]
     suppressed = [each for unit in numbered for each in unit.suppressed]
     if several:
-        findings = fingerprints.printed(results.ordered(merging.merged(findings)))
-        suppressed = merging.merged_suppressed(suppressed)
+        findings = fingerprints.printed(results.ordered(fingerprints.merged(findings)))
+        suppressed = fingerprints.merged_suppressed(suppressed)
     lines = {place: line for unit in found for place, line in unit.lines.items()}
     return Report(
         findings=tuple(findings),
@@ -194,7 +193,7 @@ def combined_findings(done: Iterable[UnitResult]) -> list[Finding]:
     for each in done:
         found += each.renumbered(before).findings
         before += each.items
-    return list(results.ordered(merging.merged(found)))
+    return list(results.ordered(fingerprints.merged(found)))
 
 
 def exit_code(done: Iterable[UnitResult]) -> int:
