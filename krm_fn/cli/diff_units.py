@@ -20,8 +20,8 @@ from krm_fn.config import merged
 from krm_fn.findings.results import described, place, report
 from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of, together
 from krm_fn.repositories.loading import BUILT
+from krm_fn.repositories.names import OFFERED
 from krm_fn.repositories.packages import is_below
-from krm_fn.repositories.sharing import OFFERED
 from krm_fn.repositories.workspace import Workspace
 from krm_fn.sources.files import folder_of
 from krm_fn.sources.reading import NothingFoundError

@@ -20,6 +20,7 @@ from krm_fn.kubevirt.configuration import release_of
 from krm_fn.kubevirt.holders import vm_path
 from krm_fn.repositories import sharing
 from krm_fn.repositories.kustomization import FILES, RESOURCES, is_inline, joined, plugin_folders, read
+from krm_fn.repositories.names import PLATFORM
 from krm_fn.repositories.origins import Origins
 from krm_fn.repositories.sharing import Reach
 from krm_fn.repositories.writers import Wanted, is_meant
@@ -249,7 +250,7 @@ class Uses:
         """By the name of a cluster, the objects that describe it."""
         for source in self._found.sources:
             offers = sharing.offers(source.items, source.folder or source.file, source.places)
-            describing = [_from_here(offer) for offer in offers if offer.kind in sharing.PLATFORM]
+            describing = [_from_here(offer) for offer in offers if offer.kind in PLATFORM]
             for folder in self._folders(source) if describing else ():
                 yield self._workspace.settings(folder).cluster, describing
 

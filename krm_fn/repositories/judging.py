@@ -14,7 +14,7 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import charts, fixes, unseen, wants
+from krm_fn.repositories import charts, fixes, names, unseen
 from krm_fn.repositories.fixes import Fixing
 from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.leaving import leaving
@@ -297,7 +297,7 @@ def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome
     return result.but(
         objects=len(entries),
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
-        wants=frozenset(wants.wanted(outcome.findings, [entry.obj for entry in entries])),
+        wants=frozenset(names.wanted(outcome.findings, [entry.obj for entry in entries])),
     )
 
 

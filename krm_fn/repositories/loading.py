@@ -16,7 +16,7 @@ from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.placeholders import with_defaults
 from krm_fn.base.value import Value
-from krm_fn.repositories import building, charts, delivering, sharing, templated, wants, written
+from krm_fn.repositories import building, charts, delivering, names, sharing, templated, written
 from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
@@ -320,7 +320,7 @@ def load(unit: Unit, options: Options, *, reach: bool = False) -> Loaded:
     return Loaded(
         texts=b"" if unit.is_other else zlib.compress(pickle.dumps(texts), FAST),
         offers=offers,
-        wants=frozenset(wants.wanted((), [entry.obj for entry in bundle.entries(found.found.items)])),
+        wants=frozenset(names.wanted((), [entry.obj for entry in bundle.entries(found.found.items)])),
         reach=found.reach if reach else None,
         built=found.problem is None,
     )

@@ -9,7 +9,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import judging, sharing
+from krm_fn.repositories import judging, names
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.sources.places import Places
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 DUPLICATE = "duplicate-object"
 # The kinds of objects that decide how VMs are rendered.
-DECIDING = (*sharing.KINDS, "VirtualMachineInstancePreset", "KubeVirt", "HyperConverged")
+DECIDING = (*names.KINDS, "VirtualMachineInstancePreset", "KubeVirt", "HyperConverged")
 
 
 class RenderedUnit(Value):

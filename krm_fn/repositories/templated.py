@@ -23,7 +23,7 @@ from krm_fn.kubevirt.holders import RENDERED, holder_of
 from krm_fn.kubevirt.templates import MARK, is_template, template_of
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import sharing
+from krm_fn.repositories import names
 from krm_fn.repositories.sharing import UNUSED
 from krm_fn.sources.places import MATCHERS
 
@@ -209,7 +209,7 @@ class Beside:
         for entry in entries:
             if kind_of(entry.obj) in DECIDING:
                 self._always.append((entry.obj, places[entry.item]))
-            elif kind_of(entry.obj) in sharing.KINDS:
+            elif kind_of(entry.obj) in names.KINDS:
                 self._named.setdefault(name_of(entry.obj), []).append((entry.obj, places[entry.item]))
 
     def of(self, items: Sequence[Object]) -> Surroundings:
