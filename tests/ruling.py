@@ -148,7 +148,7 @@ def judged(rule, text):
         *salvage.findings([each.but(found=rule in FOUND) for each in lost], settings.severity, release),
         *clusters.findings(unmatched(readable.decode()), settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
-        *judging.findings(unbuilt(readable.decode()), settings.severity, release),
+        *(one for each in unbuilt(readable.decode()) for one in judging.of_problem(each, settings.severity, release)),
         *parts_of_objects(readable.decode(), settings),
         *of_steps(readable.decode()),
         *outcome.findings,

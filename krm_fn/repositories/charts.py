@@ -105,7 +105,7 @@ def build(chart: Target, timeout: float) -> bytes | Problem:
 def read_built(chart: Target, data: bytes, lost: list[Lost]) -> Sources:
     """What helm made of a chart, each object with the template that it comes from; what can't be read goes into `lost`."""
     try:
-        found = reading.of_build(data, chart.folder, ())
+        found = reading.of_built(reading.Given(data=data, folder=chart.folder))
     except InputError:
         lines = data.splitlines(keepends=True)
         data, unread = salvage(data, chart.file)
@@ -113,7 +113,7 @@ def read_built(chart: Target, data: bytes, lost: list[Lost]) -> Sources:
             error = each.error
             source = _template(chart, next(iter(SOURCE.findall(b"".join(lines[: error.line]))[-1:]), b""))
             lost.append(each.but(error=InputError(error.message, file=source)))
-        found = reading.of_build(data, chart.folder, ())
+        found = reading.of_built(reading.Given(data=data, folder=chart.folder))
     (source_text,) = found.sources
     named = _named(source_text.data, [piece.end for piece in source_text.text.pieces])
     built = source_text.but(origins=tuple(_template(chart, name) for name in named))

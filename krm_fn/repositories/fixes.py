@@ -85,17 +85,6 @@ def written_at(places: Places, finding: Finding) -> Origin | None:
     return Origin(*written) if written else None
 
 
-def fixing(
-    findings: Iterable[Finding],
-    reads: tuple[str, ...],
-    origin: Callable[[Finding], Origin | None],
-    *,
-    certain: bool,
-) -> Fixing:
-    """What can be fixed of the findings of a unit that reads these files; see `proposed`."""
-    return Fixing(reads=reads, fixes=tuple(proposed(findings, origin, certain=certain)))
-
-
 def proposed(findings: Iterable[Finding], origin: Callable[[Finding], Origin | None], *, certain: bool = True) -> Iterator[Fix]:
     """The fixes that findings propose; `origin` says where the value of each is written, None where that is not known.
 

@@ -241,11 +241,6 @@ def of_bytes(data: bytes) -> Sources:
     return Sources(sources=(found,), function_config=config)
 
 
-def of_build(data: bytes, folder: str, origins: Sequence[str] = ()) -> Sources:
-    """The objects that were built from a folder, with the file of each document; there may be none. Raises: InputError."""
-    return of_built(Given(data=data, folder=folder, origins=tuple(origins)))
-
-
 def of_built(given: Given) -> Sources:
     """The objects of a text that was built; there may be none. Raises: InputError."""
     found, _ = _parsed(given)

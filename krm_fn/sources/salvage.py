@@ -159,7 +159,8 @@ def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release
     lost = list(lost)
     for sort in (WRONG, "foreign", "templates"):
         for error in _with_one_template([each.error for each in lost if each.sort == sort]):
-            yield from _findings_at(error, InputFacts(release=release).but(**{sort: (error,)}), severity)
+            for finding in registry.judge_bundle(InputFacts(release=release).but(**{sort: (error,)}), severity, "input"):
+                yield finding.but(file=error.file, line=error.line, column=error.column)
 
 
 def reported(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> list[Finding]:
@@ -173,11 +174,6 @@ def reported(lost: Iterable[Lost], severity: Mapping[str, str], release: Release
     if wrong and all(finding.rule != UNREADABLE_DOCUMENT for finding in found):
         raise wrong[0]
     return found
-
-
-def _findings_at(error: InputError, facts: InputFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
-    for finding in registry.judge_bundle(facts, severity, "input"):
-        yield finding.but(file=error.file, line=error.line, column=error.column)
 
 
 def _with_one_template(errors: list[InputError]) -> Iterator[InputError]:
