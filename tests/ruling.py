@@ -14,7 +14,7 @@ from krm_fn.cli.rules import parts
 from krm_fn.findings import fingerprints
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
-from krm_fn.repositories import clusters, problems, sharing, written
+from krm_fn.repositories import clusters, judging, sharing, written
 from krm_fn.repositories.charts import makes_vms
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.loading import Options
@@ -148,7 +148,7 @@ def judged(rule, text):
         *salvage.findings([each.but(found=rule in FOUND) for each in lost], settings.severity, release),
         *clusters.findings(unmatched(readable.decode()), settings.severity, release),
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
-        *problems.findings(unbuilt(readable.decode()), settings.severity, release),
+        *(one for each in unbuilt(readable.decode()) for one in judging.of_problem(each, settings.severity, release)),
         *parts_of_objects(readable.decode(), settings),
         *of_steps(readable.decode()),
         *outcome.findings,

@@ -65,12 +65,11 @@ def _message(error: click.ClickException) -> str:
 
 
 def _nearest_option(name: str, context: click.Context | None) -> str:
-    from krm_fn.base.suggestions import meant
+    from krm_fn.config.keys import hint
 
     options = context.command.get_params(context) if context else ()
     flags = [flag for each in options for flag in (*each.opts, *each.secondary_opts)]
-    likely = meant(name, tuple(sorted(flag for flag in flags if flag.startswith("--"))))
-    return f"; did you mean {likely}" if likely else ""
+    return hint(name, sorted(flag for flag in flags if flag.startswith("--")))
 
 
 class Commands(click.Group):
@@ -108,7 +107,7 @@ def _fix(word: str) -> str:
 
 def _print_doc(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     if wanted and not ctx.resilient_parsing:  # a shell asks for completions with this flag set
-        from krm_fn.cli.about import metadata
+        from krm_fn.cli.schema import metadata
 
         click.echo(json.dumps(metadata(), indent=2))
         ctx.exit()

@@ -20,7 +20,7 @@ from krm_fn import yamlio
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
 from krm_fn.config.keys import child, hint, unlike
 from krm_fn.config.places import located
 from krm_fn.findings.finding import Suppressed

@@ -1,21 +1,23 @@
-"""How kustomizations are built, on the command line: `--timeout`, `--network`, `--kustomize-build-flag` and `-k DIR`."""
+"""The flags that say what is built, and how: `--exclude`, `--target`, `--jobs`, `--timeout`, `--network`, `-k` and others."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from krm_fn.base.console import NAME
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import completion
-from krm_fn.config.repository import allowed_build_flags, build_flag
+from krm_fn.base.globs import steps_of
+from krm_fn.cli import completion, file_flags
+from krm_fn.config.repository import allowed_build_flags, build_flag, variables
 from krm_fn.repositories import building
+from krm_fn.repositories.pools import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
 
     Decorator = Callable[[Any], Any]
 
@@ -23,23 +25,21 @@ NETWORK = f"{NAME}.network"
 FLAG = "--kustomize-build-flag"
 
 
-def _checked(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
-    """Raises: ConfigError for a flag that a config may not name either."""
-    return tuple(build_flag(each, FLAG) for each in given)
+def together(*options: Decorator) -> Decorator:
+    """What gives a command several options, in the order in which its help has them."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def build_flags_option(command: Any) -> Any:
-    """Gives a command `--kustomize-build-flag`; it reaches it as `build_flags`."""
-    return click.option(
-        FLAG,
-        "build_flags",
-        multiple=True,
-        callback=_checked,
-        metavar="FLAG",
-        shell_complete=completion.among(allowed_build_flags),
-        help=f"A flag for kustomize, one of {', '.join(allowed_build_flags())}. It is added to kustomizeBuildFlags of the "
-        "config. Repeatable.",
-    )(command)
+build_flags_option = click.option(
+    FLAG,
+    "build_flags",
+    multiple=True,
+    callback=lambda _, __, given: tuple(build_flag(each, FLAG) for each in given),
+    metavar="FLAG",
+    shell_complete=completion.among(allowed_build_flags),
+    help=f"A flag for kustomize, one of {', '.join(allowed_build_flags())}. It is added to kustomizeBuildFlags of the "
+    "config. Repeatable.",
+)
 
 
 class Seconds(click.types.FloatParamType):
@@ -63,7 +63,7 @@ def build_options(default: float) -> Decorator:
     timeout = click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
     text = "Let builds fetch from other machines, and give them what they need to log in there. Nothing else allows it."
     network = click.option("--network", is_flag=True, expose_value=False, callback=_keep_network, help=text)
-    return lambda command: timeout(network(command))
+    return together(timeout, network)
 
 
 def _keep_network(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -101,3 +101,49 @@ def _kustomization(place: str) -> str:
         fix = f"to pass flags to kustomize, pipe its output: `kustomize build FLAGS DIR | {NAME} render -`"
         raise UsageError(f"-k: found {place!r}; expected a folder or an address; {fix}")
     return f"./{place}" if place.startswith("-") else place
+
+
+def _glob(written: str) -> str:
+    """The glob. Raises: UsageError for one with a bracket that nothing closes."""
+    if any("[" in step and "]" not in step for step in steps_of(written)):
+        raise UsageError(f"--exclude: {written!r} has a [ that no ] closes; write [[] for the character")
+    return written
+
+
+part_options = together(
+    click.option(
+        "--target",
+        metavar="NAME",
+        help="Only the target of this name: the folder of a kustomization or of a chart. The others still offer their objects.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="NAME",
+        help="Only what belongs to this cluster, one of spec.clusters of the config at the root of the repository.",
+    ),
+    click.option(
+        "--variables",
+        callback=lambda _, __, file: file_flags.read_form(file, variables) or (),
+        metavar="FILE",
+        help="Values of variables that Flux takes from outside git: a YAML map of names and texts.",
+    ),
+)
+exclude_option = click.option(
+    "--exclude",
+    multiple=True,
+    callback=lambda _, __, given: tuple(map(_glob, given)),
+    metavar="GLOB",
+    help="Skip these files and folders, such as '**/testdata/**'. Repeatable.",
+)
+folder_options = together(
+    exclude_option,
+    click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(1, 1024),
+        default=None,
+        callback=lambda _, __, value: value or cores(),
+        metavar="N",
+        help="How many processes work on the kustomizations in folders. Default: one for each processor.",
+    ),
+)

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import entries
 from krm_fn.base.value import Value
-from krm_fn.cli import build_flags, options
-from krm_fn.cli.combined import combined_findings, exit_code
+from krm_fn.cli import options
+from krm_fn.cli.formats import combined_findings, exit_code
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.leaving import leaving
 from krm_fn.repositories.loading import Options
-from krm_fn.repositories.running import run
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import passed_over, reported
 from krm_fn.sources.unbuilt import undeployed
@@ -27,12 +26,10 @@ if TYPE_CHECKING:
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
-    from krm_fn.kubevirt.settings import Config
+    from krm_fn.repositories.homes import Material
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.loading import Parsed, Unit
-    from krm_fn.repositories.material import Material
     from krm_fn.repositories.sharing import Taken
-    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
     from krm_fn.sources.steps import Leaving
 
@@ -66,49 +63,21 @@ class Read(Value):
         more = len(items) - len(found.items)
         return items, [*found.places, *[("", 0)] * more], [*found.units, *[frozenset[str]()] * more]
 
-    @property
-    def config(self) -> Config:
-        return self.unit.settings.config
-
-    @property
-    def target(self) -> str:
-        """The name of the target, "" for files."""
-        return self.unit.name
-
-    @property
-    def cluster(self) -> str:
-        """The name of the cluster, "" for none."""
-        return self.unit.settings.cluster
-
-    @property
-    def beside(self) -> Surroundings:
-        """What is known beside the bundle."""
-        return self.parsed.beside(self.taken, self.unit.settings)
-
     @cached_property
     def material(self) -> Material:
         """The bundle as a unit of a run."""
         return self.parsed.material(self.unit, self.taken).but(left=self.left)
 
 
-class Bundles(Value):
-    """What a command works on, and the exit code for what is left out, because it can't be built or read."""
+def read_bundles(request: Request, bar: Progress) -> tuple[list[Read], int]:
+    """The bundles of what the arguments name, and the exit code.
 
-    read: list[Read]
-    exit_code: int = 0
-
-
-def read_bundles(request: Request, bar: Progress) -> Bundles:
-    """The bundles of what the arguments name. What can't be built or read is reported on stderr and left out, as in `check`.
-
+    What can't be built or read is reported on stderr and left out, as in `check`; the exit code is for that.
     Raises: ConfigError, UsageError; InputError for what is named and can't be opened or built.
     """
     workspace = request.searched(bar)
     units = units_of(request, workspace)
-    how = Options(using=build_flags.builder(), timeout=workspace.asked.timeout, follow=workspace.asked.follow)
-    found = run(
-        units, how, _read, title="Reading", jobs=request.flags["jobs"], watch=bar.watch, others=workspace.others, here=True
-    )
+    found = request.run(units, _read, "Reading", bar, workspace.others, here=True)
     left_out = [*map(_unread, found), *workspace.about()]
     report(combined_findings(left_out), sys.stderr)
     if request.flags["verbose"]:
@@ -118,8 +87,8 @@ def read_bundles(request: Request, bar: Progress) -> Bundles:
     code = exit_code(left_out)
     read = [each for each in found if each.found.items]
     if not (read or code):
-        refuse_nothing((*request.paths, *request.kustomizations), left_out, workspace.found)
-    return Bundles(read=read, exit_code=code)
+        refuse_nothing(request.named, left_out, workspace.found)
+    return read, code
 
 
 def _read(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> Read:

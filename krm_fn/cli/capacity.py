@@ -11,11 +11,10 @@ import click
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import bundles, options, progress, sizes, sizing_files
+from krm_fn.cli import bundles, file_flags, options, progress, sizes
 from krm_fn.cli.units import Request
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.repositories.workspace import as_it_is
 from krm_fn.sizing import nodes, quotas, storage
 from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.placement import placed
@@ -45,13 +44,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="What the rows of the table stand for. target: a kustomization of a repository. cluster: a cluster of its config.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(sizes.FORMATS),
-    default="table",
-    show_default=True,
-    help="json: all details, as krm_fn.capacity returns them. csv: the rows of the table in exact numbers.",
+@options.output_option(
+    sizes.FORMATS, text="json: all details, as krm_fn.capacity returns them. csv: the rows of the table in exact numbers."
 )
 @click.option(
     "--running/--all",
@@ -81,9 +75,6 @@ if TYPE_CHECKING:
 )
 @options.config_options
 def capacity(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    config_file: str | None,
     *,
     by: str,
     output: str,
@@ -104,32 +95,32 @@ def capacity(
     document can't be read: stderr says why, and the others are shown.
     """
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
-    shapes, prices = sizing_files.read(nodes_file, nodes.read), sizing_files.read(prices_file, pricing.read)
+    shapes, prices = file_flags.read_form(nodes_file, nodes.read), file_flags.read_form(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
-    if matrix and not (paths or kustomizations):
-        _show_matrix([], options.settings(Sources(sources=()), config_file, flags), output)
+    request = Request(flags=flags)
+    if matrix and not request.named:
+        _show_matrix([], options.settings(Sources(sources=()), flags["config_file"], flags), output)
         return 0
-    request = Request(paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
-    given = bundles.read_bundles(request, bar)
-    if not (read := given.read) and (matrix or given.exit_code):
-        return given.exit_code  # all of it is left out
+    read, code = bundles.read_bundles(request, bar)
+    if not read and (matrix or code):
+        return code  # all of it is left out
     if matrix:
         _show_matrix(*_only(read), output)
-        return given.exit_code
+        return code
     with bar.at("Sizing"):
         parts = [_part(each, prices, running=running) for each in read]
     found = tuple(each for _, sized in parts for each in sized)
     report = sizes.Report(
         sized=found,
         by=by,
-        answer=_answer([(bundle, sized, each.target) for (bundle, sized), each in zip(parts, read, strict=True)]),
+        answer=_answer([(bundle, sized, each.unit.name) for (bundle, sized), each in zip(parts, read, strict=True)]),
         width=_width(),
         shapes=shapes or (),
         placement=_placed(found, shapes) if shapes else None,
         prices=prices,
     )
     write_out(sizes.written(output, report).encode(errors="replace"))
-    return given.exit_code
+    return code
 
 
 def _refuse_together(output: str, *, nodes: bool, prices: bool, matrix: bool) -> None:
@@ -157,7 +148,7 @@ def _only(read: Sequence[Read]) -> tuple[Sequence[Any], Config]:
     """The items and the config of the only bundle. Raises: UsageError for several, which may be for different clusters."""
     if len(read) > 1:
         raise UsageError(f"--matrix takes one bundle; these paths are {len(read)} kustomizations and groups of files")
-    return read[0].found.items, read[0].config
+    return read[0].found.items, read[0].unit.settings.config
 
 
 def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
@@ -169,15 +160,16 @@ def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
 
 def _part(read: Read, prices: Prices | None, *, running: bool) -> tuple[Bundle, list[Sized]]:
     """The own objects of a bundle, and what those of them need that start machines."""
-    items, places, units = read.applied
-    own, bundle = Bundle(items, places, units=units), bundle_of(items, places, units, read.beside)
-    found = demands_of(facts_of(bundle, read.config, surroundings=read.beside), migrations=True)
+    (items, places, units), settings = read.applied, read.unit.settings
+    beside = read.parsed.beside(read.taken, settings)
+    own, bundle = Bundle(items, places, units=units), bundle_of(items, places, units, beside)
+    found = demands_of(facts_of(bundle, settings.config, surroundings=beside), migrations=True)
     counted = [demand for demand in found if demand.record["starts"] or not running]
     return own, [
         Sized(
             demand=demand,
-            target=read.target,
-            cluster=read.cluster,
+            target=read.unit.name,
+            cluster=settings.cluster,
             cost=pricing.cost(demand, prices) if prices else pricing.NOTHING,
         )
         for demand in counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
@@ -57,15 +57,7 @@ def _names(*kinds: str) -> Completer:
 kind_option = click.option("--kind", type=click.Choice(tuple(KINDS)), help="Show only this kind.")
 
 
-def output_option(default: str) -> Callable[[Any], Any]:
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Choice(("text", "json", "yaml")),
-        default=default,
-        show_default=True,
-        help="The output format.",
-    )
+FORMATS = ("text", "json", "yaml")
 
 
 @click.group(invoke_without_command=True)
@@ -88,7 +80,7 @@ def catalogue(ctx: click.Context) -> None:
     shell_complete=_names(PREFERENCE),
     help="Show only the instancetypes that meet the requirements of this preference.",
 )
-@output_option("text")
+@options.output_option(FORMATS)
 def list_entries(version: str, kind: str | None, satisfies: str | None, output: str) -> None:
     """List the instancetypes and preferences of a release."""
     if satisfies is not None and kind == "preference":
@@ -110,7 +102,7 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
 @click.argument("name", shell_complete=_names())
 @version_option
 @kind_option
-@output_option("yaml")
+@options.output_option(FORMATS, "yaml")
 def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
     """Show one instancetype or preference, ready to be kept in a bundle."""
     release = view.release_of(version)
@@ -125,11 +117,8 @@ def table(columns: dict[str, Callable[[Any], str]], rows: Sequence[Any]) -> str:
     """The rows under their heads, aligned as kubectl does."""
     lines = [list(columns), *([cell(row) or "-" for cell in columns.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(_padded(line, widths) for line in lines)
-
-
-def _padded(cells: Iterable[str], widths: Iterable[int]) -> str:
-    return "   ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("   ".join(cells).rstrip() for cells in padded)
 
 
 def printed(obj: Object, output: str) -> str:

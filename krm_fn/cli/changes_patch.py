@@ -14,7 +14,7 @@ from krm_fn.base.value import Value
 from krm_fn.changes.patches import patches
 from krm_fn.cli import options
 from krm_fn.cli.changes_text import uncompared_lines
-from krm_fn.cli.patch import entry
+from krm_fn.cli.outputs import entry
 from krm_fn.cli.pens import TEXT
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from krm_fn.changes.data import DELETED
 from krm_fn.cli.sizes.cells import about
 from krm_fn.kubevirt.updates.data_volumes import REFUSED
-from krm_fn.sizing.rows import is_shown
-from krm_fn.sizing.texts import amount
+from krm_fn.sizing.rows import amount, is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +12,50 @@ import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing, tally
-from krm_fn.cli.color import color_option, is_colored, is_terminal
-from krm_fn.cli.combined import combined
-from krm_fn.cli.executors import executor_options
-from krm_fn.cli.formats import FORMATS, Report, written
-from krm_fn.cli.schemas import read_schemas, schemas_option
-from krm_fn.cli.units import Request, refuse_nothing, severity_at
+from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing
+from krm_fn.cli.file_flags import schemas_option
+from krm_fn.cli.formats import FORMATS, Report, combined, counted, written
+from krm_fn.cli.pens import color_option, is_colored, is_terminal
+from krm_fn.cli.progress import is_quiet
+from krm_fn.cli.units import Request, executor_options, judging_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.repositories.judging import UnitResult
-from krm_fn.repositories.loading import Options
+from krm_fn.repositories.workspace import validating
 from krm_fn.rules import registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.settings import Config
+
+
+def show_tally(report: Report, found: Sequence[UnitResult]) -> None:
+    """Print the line on stderr, for somebody who looks at it and does not see these numbers elsewhere."""
+    if is_quiet() or not (sys.stderr and sys.stderr.isatty()) or (report.summary and sys.stdout and sys.stdout.isatty()):
+        return
+    click.echo(tally(report, found), err=True)
+
+
+def tally(report: Report, found: Sequence[UnitResult]) -> str:
+    """`12 targets, 48 VMs, 0 errors`; other numbers that are 0 are left out."""
+    return ", ".join(_parts(report, found))
+
+
+def _parts(report: Report, found: Sequence[UnitResult]) -> Iterator[str]:
+    if report.targets:
+        unbuilt = sum(bool(unit.name) and not unit.built for unit in found)
+        yield counted(report.targets, "target") + (f" ({unbuilt} not built)" if unbuilt else "")
+    files = len({file for unit in found if not unit.name for file in unit.files if file})
+    if files:
+        yield counted(files, "file")
+    yield counted(sum(unit.vms for unit in found), "VM")
+    for severity, number in results.count(report.findings).items():
+        if number or severity == "error":
+            yield counted(number, severity)
+    if silent := sum(report.silenced.values()):
+        yield f"{silent} suppressed"
+
 
 # Off unless --expanded is set.
 UNEXPANDED = "unexpanded-vm"
@@ -37,17 +65,7 @@ LISTING = ("junit", "tap")
 
 @click.command()
 @options.input_options
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    default=("text",),
-    show_default=True,
-    metavar="FORMAT[=FILE]",
-    shell_complete=completion.among(lambda: FORMATS),
-    help=f"The output format: {', '.join(FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
-)
+@output_files.outputs_option(FORMATS)
 @click.option(
     "--expanded",
     is_flag=True,
@@ -80,10 +98,7 @@ LISTING = ("junit", "tap")
 @options.ignores_option
 @options.config_options
 def check(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
     outputs: tuple[str, ...],
-    config_file: str | None,
     *,
     expanded: bool,
     color: str,
@@ -109,14 +124,9 @@ def check(
     known = _known(baseline_file, update=update_baseline)
     day = _today(today) if known else ""
     levels = options.levels_by_flag(flags)
-    how = _options(flags, quoted=_is_rich(color), listed=any(name in LISTING for name, _ in targets))
-    request = Request(
-        paths=paths,
-        kustomizations=kustomizations,
-        config_file=config_file,
-        flags=flags,
-        checking=partial(_checking, levels=levels, expanded=expanded),
-    )
+    listed = any(name in LISTING for name, _ in targets)
+    how = judging_options(flags, quoted=_is_rich(color), listed=listed, fixing=flags["fix"])
+    request = Request(flags=flags, checking=partial(_checking, levels=levels, expanded=expanded))
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
     found = fixing.results_of(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
@@ -126,21 +136,9 @@ def check(
         report = _without_known(report, known, severity_at(request, known.file, found), day)
     report = earlier.without_old(report, before) if before else report
     _write(targets, report, color)
-    tally.show(report, found)
-    return _exit_code(report) or refuse_nothing((*paths, *kustomizations), found)
-
-
-def _options(flags: Mapping[str, Any], *, quoted: bool, listed: bool) -> Options:
-    return Options(
-        timeout=flags["timeout"],
-        follow=flags["follow_links"],
-        ignores=not flags["no_ignores"],
-        definitions=not flags["isolated"],
-        schemas=read_schemas(flags["schemas"]),
-        quoted=quoted,
-        listed=listed,
-        fixing=flags["fix"],
-    )
+    show_tally(report, found)
+    code = max((results.exit_code([each], report.fail_on_of(each)) for each in report.findings), default=0)
+    return code or refuse_nothing(request.named, found)
 
 
 def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
@@ -157,15 +155,10 @@ def _prints(known: baseline.Baseline | None, before: earlier.Earlier | None) -> 
 
 def _checking(config: Config, levels: Mapping[str, str], *, expanded: bool) -> Config:
     """The config of `check`; `levels` has the severities that flags gave."""
-    config = config.but(mode="validate")
+    config = validating(config)
     if not expanded:
         return config
     return config.but(severity={**config.severity, UNEXPANDED: levels.get(UNEXPANDED, "error")})
-
-
-def _exit_code(report: Report) -> int:
-    """1 where a finding fails the run by the config of its target."""
-    return max((results.exit_code([finding], report.fail_on_of(finding)) for finding in report.findings), default=0)
 
 
 def _off(found: Iterable[UnitResult], by_flag: Mapping[str, str]) -> dict[str, int]:

@@ -13,7 +13,6 @@ from krm_fn.cli import options, progress
 from krm_fn.cli.catalogue import table
 from krm_fn.cli.units import Request, refuse_nothing, units_of
 from krm_fn.repositories import written
-from krm_fn.repositories.workspace import as_it_is
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,13 +44,9 @@ COLUMNS: dict[str, Callable[[Object], str]] = {
 
 @click.command()
 @options.input_options
-@click.option(
-    "-o", "--output", type=click.Choice(("text", "json")), default="text", show_default=True, help="The output format."
-)
+@options.output_option(("text", "json"))
 @options.config_options
-def deliveries(
-    paths: tuple[str, ...], kustomizations: tuple[str, ...], config_file: str | None, *, output: str, **flags: Any
-) -> int:
+def deliveries(*, output: str, **flags: Any) -> int:
     """Show what applies each part of a repository.
 
     The input is files and folders; the default is this folder. Each row is what is applied together: a folder that a
@@ -59,10 +54,8 @@ def deliveries(
     KubeVirt is left out.
     """
     bar = progress.shown(quiet=flags["verbose"])
-    paths = paths or (".",)
-    request = Request(
-        paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is, apart=True
-    )
+    paths = flags["paths"] or (".",)
+    request = Request(flags={**flags, "paths": paths}, apart=True)
     workspace = request.searched(bar)
     found = [_row(unit) for unit in units_of(request, workspace) if unit.target or any(map(written.may_hold, unit.files))]
     if not found:

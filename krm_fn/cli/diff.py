@@ -12,15 +12,16 @@ import click
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
+from krm_fn.changes import upgrade
 from krm_fn.changes.pairs import AUTO, Assumptions
 from krm_fn.changes.summary import WORDS, fails, has_error
 from krm_fn.cli import build_flags, changes_patch, completion, diff_units, options, progress
+from krm_fn.cli.build_flags import folder_options, part_options
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
-from krm_fn.cli.color import color_option, is_colored
 from krm_fn.cli.diff_units import ClusterAfter, Compared
-from krm_fn.cli.folder_options import folder_options, part_options
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
+from krm_fn.cli.pens import color_option, is_colored
 from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
@@ -73,13 +74,9 @@ class Run(Value):
     default=None,
     help="Start from the newest commit that --base and the other side have in common, as a code review does. Default: yes.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(OUTPUTS),
-    default="text",
-    show_default=True,
-    help="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from its "
+@options.output_option(
+    OUTPUTS,
+    text="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from its "
     "old rendered form to the new one.",
 )
 @click.option(
@@ -133,7 +130,7 @@ class Run(Value):
 @part_options
 @options.helm_option
 @build_flags.build_flags_option
-@partial(options.keys_options, CLUSTER_KEYS)
+@options.keys_options(CLUSTER_KEYS)
 def diff(
     paths: tuple[str, ...],
     *,
@@ -171,12 +168,12 @@ def diff(
         assumptions=Assumptions(apply=not replace, migratable=MIGRATABLE[migratable], new=assume == "new"),
         to=_cluster_after(to_kubevirt_version, to_configuration),
     )
-    if base is None:
-        compared = _of_paths(paths, run)
-        compared = diff_units.with_steps(compared, run.assumptions) if run.to.release and len(paths) == 1 else compared
+    if base is not None:
+        compared = _of_commits(Change(base=base, head=head, merge_base=merge_base is not False), paths, run)
     else:
-        change = Change(base=base, head=head, merge_base=merge_base is not False)
-        compared = _of_commits(change, paths, run)
+        compared = _of_paths(paths, run)
+        if run.to.release and len(paths) == 1:
+            compared = compared.but(answer={**compared.answer, "steps": upgrade.steps(compared.sides, run.assumptions)})
     _report(compared, is_upgrade=run.to.release is not None)
     write = {
         "text": partial(text_of, color=is_colored(color), together=group),

@@ -12,18 +12,18 @@ from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.changes import diffing, sides, upgrade
-from krm_fn.cli import build_flags, options
+from krm_fn.changes import diffing, sides
+from krm_fn.cli import options
 from krm_fn.cli.formats import counted
 from krm_fn.cli.units import Request, units_of
 from krm_fn.config import merged
 from krm_fn.findings.results import described, place, report
 from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of, together
-from krm_fn.repositories.loading import BUILT, Options
+from krm_fn.repositories.loading import BUILT
+from krm_fn.repositories.names import OFFERED
 from krm_fn.repositories.packages import is_below
-from krm_fn.repositories.running import run
-from krm_fn.repositories.sharing import OFFERED
-from krm_fn.repositories.workspace import Workspace, as_it_is, folder_of
+from krm_fn.repositories.workspace import Workspace
+from krm_fn.sources.files import folder_of
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
@@ -81,11 +81,6 @@ class Compared(Value):
 def compared(sides: Sequence[Sides], assumptions: Assumptions) -> Compared:
     """What the change does to the VMs of some targets, each with its name and both sides."""
     return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
-
-
-def with_steps(found: Compared, assumptions: Assumptions) -> Compared:
-    """The same with what happens at each step of the upgrade that the change is."""
-    return found.but(answer={**found.answer, "steps": upgrade.steps(found.sides, assumptions)})
 
 
 class TreeUnits(Value):
@@ -156,17 +151,10 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
     """
     with tree.entered():
         present = tuple(filter(os.path.lexists, paths))
-        flags = {**flags, "configuration": tree.own(flags["configuration"])}
-        asked = Request(
-            paths=present,
-            kustomizations=(),
-            config_file=tree.own(flags["config_file"]),
-            flags=flags,
-            checking=as_it_is,
-            apart=True,
-            root=tree.root,
-            leaves_out=tree.leaves_out,
-        ).asked.but(reach=tree.reach)
+        own = {name: tree.own(flags[name]) for name in ("configuration", "config_file")}
+        flags = {**flags, **own, "paths": present, "kustomizations": ()}
+        request = Request(flags=flags, apart=True, root=tree.root, leaves_out=tree.leaves_out)
+        asked = request.asked.but(reach=tree.reach)
         with bar.at("Searching"):
             workspace = Workspace(asked)
             passed_over = workspace.passed_over()
@@ -176,9 +164,11 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         units = {_key(unit): unit for unit in workspace.wanted(every, may_lack=True)}
         left = [unit.but(is_other=True) for unit in workspace.of_files(sorted(workspace.unlisted))]
         others = [*left, *(unit for unit in workspace.others if _key(unit) not in units)]
-        how = Options(using=build_flags.builder(), timeout=asked.timeout, follow=asked.follow)
-        found = run([*units.values()], how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch, others=others)
-    objects = dict(zip(units, (_named(tree, each) for each in found), strict=True))
+        found = request.run([*units.values()], objects_of, "Reading", bar, others)
+    objects = {}
+    for unit, of_unit in zip(units, found, strict=True):
+        told = tuple(each.but(file=tree.named(each.file)) for each in of_unit.findings)
+        objects[unit] = of_unit.but(findings=told)
     for each in (each for about in passed_over for each in about.findings if each.rule == NO_FILE):
         key = folder_of(each.file), ""
         of_folder = objects.get(key, UnitObjects())
@@ -191,7 +181,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
 
 def searched(path: str, flags: Mapping[str, Any], bar: Progress) -> Searched:
     """What is found at a path, which may be `-` for stdin. Raises: ConfigError, InputError, UsageError."""
-    request = Request(paths=(path,), kustomizations=(), config_file=flags["config_file"], flags=flags, checking=as_it_is)
+    request = Request(flags={**flags, "paths": (path,), "kustomizations": ()})
     return request, request.searched(bar)
 
 
@@ -201,12 +191,9 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
     Raises: ConfigError, InputError, UsageError.
     """
     request, workspace = found_at
-    flags = request.flags
     units = units_of(request, workspace)
-    how = Options(using=build_flags.builder(), timeout=flags["timeout"], follow=flags["follow_links"])
-    found = run(units, how, objects_of, title="Reading", jobs=flags["jobs"], watch=bar.watch)
-    whole = together(found)
-    if flags["verbose"]:
+    whole = together(request.run(units, objects_of, "Reading", bar))
+    if request.flags["verbose"]:
         for text in whole.notes:
             options.note(text)
     return TreeUnits(units=dict.fromkeys([ONE], units[0]) if units else {}, objects={ONE: whole}, idle=workspace.idle)
@@ -214,11 +201,6 @@ def read_as_one(found_at: Searched, bar: Progress) -> TreeUnits:
 
 def _key(unit: Unit) -> Key:
     return (unit.target.folder if unit.target else unit.called), unit.kind
-
-
-def _named(tree: Tree, found: UnitObjects) -> UnitObjects:
-    """The unit with findings that name files as messages do."""
-    return found.but(findings=tuple(each.but(file=tree.named(each.file)) for each in found.findings))
 
 
 def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:

@@ -1,4 +1,7 @@
-"""`check --base REF`: the findings that a commit of the git repository has already. Only the others count."""
+"""`check --base REF`: the findings that a commit of the git repository has already. Only the others count.
+
+Policies that compare objects get those of the commit, too.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,18 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
-from krm_fn.cli import baseline, replaced, units
+from krm_fn.cli import baseline, units
 from krm_fn.cli.baseline import Baseline
+from krm_fn.cli.build_flags import together
 from krm_fn.cli.formats import BASE
 from krm_fn.cli.trees import Change, paths_in, trees_of
+from krm_fn.cli.units import key_of, units_of
 from krm_fn.findings.finding import Suppressed
+from krm_fn.pipeline.stages import Before
+from krm_fn.repositories.bundles import objects_of
+from krm_fn.repositories.workspace import Workspace
 from krm_fn.rules.facts.ignores import Known
+from krm_fn.sources.files import content
 from krm_fn.sources.reading import STDIN, NothingFoundError
 
 if TYPE_CHECKING:
@@ -26,9 +35,41 @@ if TYPE_CHECKING:
     from krm_fn.cli.trees import Tree
     from krm_fn.cli.units import Key, Request
     from krm_fn.findings.finding import Finding
-    from krm_fn.pipeline.stages import Before
     from krm_fn.repositories.judging import UnitResult
     from krm_fn.repositories.loading import Options
+
+POLICY = b"ValidatingAdmissionPolicy"
+
+
+def have_policies(request: Request) -> bool:
+    """True if a run may have policies: in the config, in a flag, in its files, or in what is built outside of folders.
+
+    Raises: ConfigError, InputError, UsageError.
+    """
+    if request.flags["policies"] or request.flags["kustomizations"]:
+        return True
+    workspace = Workspace(request.asked)
+    units = workspace.units
+    every = (*(unit.settings for unit in units), *map(workspace.settings, request.flags["paths"]))
+    if any(settings.config.policies for settings in every):
+        return True
+    files = (file for unit in units for file in unit.inputs)
+    return any(POLICY in content(file) for file in (*files, *workspace.asked.named))
+
+
+def objects_at(request: Request, bar: Progress) -> dict[Key, Before]:
+    """What each unit consists of, by its key; in the working directory, which is that of the earlier state.
+
+    Raises: ConfigError, InputError.
+    """
+    workspace = request.searched(bar)
+    units = units_of(request, workspace)
+    objects = request.run(units, objects_of, "Reading", bar, workspace.others)
+    return {
+        key_of(unit): Before(items=[*each.items, *each.taken], config=unit.settings.config, is_whole=each.is_whole)
+        for unit, each in zip(units, objects, strict=True)
+    }
+
 
 # The flags that may name a file or a folder.
 FILES = ("configuration", "cache")
@@ -44,17 +85,19 @@ class Earlier(Value):
     objects: Mapping[Key, Before] = {}
 
 
-def base_options(command: Any) -> Any:
-    """Gives a command `--base` and `--merge-base`; they reach it as `base` and `merge_base`."""
-    command = click.option(
+base_options = together(
+    click.option(
+        "--base",
+        metavar="REF",
+        help="Check this commit of the git repository, too. Findings that it has do not count, and those that are gone are "
+        "listed.",
+    ),
+    click.option(
         "--merge-base/--no-merge-base",
         default=None,
         help="Start from the newest commit that --base and the working tree have in common, as a review does. Default: yes.",
-    )(command)
-    text = (
-        "Check this commit of the git repository, too. Findings that it has do not count, and those that are gone are listed."
-    )
-    return click.option("--base", metavar="REF", help=text)(command)
+    ),
+)
 
 
 def _change(flags: Mapping[str, Any]) -> Change | None:
@@ -75,16 +118,16 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
     change = _change(request.flags)
     if change is None:
         return None
-    if STDIN in request.paths:
+    if STDIN in request.flags["paths"]:
         raise UsageError("--base compares files of a git repository; stdin (-) is on no side")
-    compares = replaced.are_wanted(request)
+    compares = have_policies(request)
     with trees_of(change, verbose=request.flags["verbose"]) as (tree, head):
         there = _at(tree, head, request)
-        if not (there.paths or there.kustomizations):
+        if not there.named:
             return Earlier(ref=change.base, findings={})
         with tree.entered():
             try:
-                objects = replaced.read(there, how, bar) if compares else {}
+                objects = objects_at(there, bar) if compares else {}
                 found = units.results_of(there, how.but(fixing=False, quoted=False, listed=False, unchanged=compares), bar)
             except NothingFoundError:
                 found, objects = [], {}
@@ -94,19 +137,14 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
 
 def _at(tree: Tree, head: Tree, request: Request) -> Request:
     """What to check in a tree: the same paths as far as they exist there."""
-    files = {name: os.path.abspath(given) for name in FILES if (given := request.flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
-    config = os.path.abspath(request.config_file) if request.config_file else None  # noqa: PTH100
+    flags = request.flags
+    files = {name: os.path.abspath(given) for name in FILES if (given := flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
+    config = os.path.abspath(flags["config_file"]) if flags["config_file"] else None  # noqa: PTH100
     paths, kustomizations = (
-        paths_in((tree, head), given) if given else () for given in (request.paths, request.kustomizations)
+        tuple(filter(tree.has, paths_in((tree, head), flags[key]))) if flags[key] else () for key in ("paths", "kustomizations")
     )
-    flags = {**request.flags, **files}
-    return request.but(
-        paths=tuple(path for path in paths if tree.has(path)),
-        kustomizations=tuple(path for path in kustomizations if tree.has(path)),
-        root=tree.root,
-        config_file=tree.own(config),
-        flags={**flags, "configuration": tree.own(flags["configuration"])},
-    )
+    there = {**flags, **files, "paths": paths, "kustomizations": kustomizations, "config_file": tree.own(config)}
+    return request.but(root=tree.root, flags={**there, "configuration": tree.own(there["configuration"])})
 
 
 def without_old(report: Report, earlier: Earlier) -> Report:

@@ -14,15 +14,14 @@ from krm_fn.base.console import write_out
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.suggestions import meant
-from krm_fn.cli import bundles, explanations, options, progress
-from krm_fn.cli.color import is_colored, is_terminal
+from krm_fn.cli import explanations, options, progress
+from krm_fn.cli.bundles import read_bundles
+from krm_fn.cli.pens import is_colored, is_terminal
 from krm_fn.cli.units import Request
-from krm_fn.explaining.selection import is_pattern, normal, selected
-from krm_fn.explaining.unset import Schema, unset
+from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.repositories.explained import explained, machines
 from krm_fn.repositories.explained_places import with_places
-from krm_fn.repositories.workspace import as_it_is
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -38,25 +37,10 @@ NO_VM = "there is no VM in the input"
 
 @click.command()
 @options.input_options
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(tuple(explanations.FORMATS)),
-    default="text",
-    show_default=True,
-    help="The output format. json: all details.",
-)
+@options.output_option(explanations.FORMATS, text="The output format. json: all details.")
 @click.option("--all", "whole", is_flag=True, help="Show the values that the VM has itself, too. JSON always has all values.")
 @options.config_options
-def explain(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    config_file: str | None,
-    *,
-    output: str,
-    whole: bool,
-    **flags: Any,
-) -> int:
+def explain(*, output: str, whole: bool, **flags: Any) -> int:
     """Show where each value of a rendered VM comes from.
 
     The arguments are PATH... [[NAMESPACE/]VM] [FIELD]. The input is files, folders, kustomizations (-k DIR) or stdin (-).
@@ -69,19 +53,18 @@ def explain(
     The exit code is 1 if a kustomization can't be built or a document can't be read: stderr says why, and the VMs of the
     others are explained.
     """
-    files, vm, field = _parted(paths, kustomizations)
+    files, vm, field = _parted(flags["paths"], flags["kustomizations"])
     bar = progress.shown(quiet=flags["verbose"])
-    request = Request(paths=files, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=as_it_is)
-    given = bundles.read_bundles(request, bar)
-    read = [each.material for each in given.read]
+    bundles, code = read_bundles(Request(flags={**flags, "paths": files}), bar)
+    read = [each.material for each in bundles]
     names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
     if vm and not field and not _has_namespace(vm) and vm not in _all_words(names):
         vm, field, likely = "", normal(vm), _all_words(names)
     with bar.at("Explaining"):
         found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
-    if not (found or vm) and given.exit_code:
-        return given.exit_code  # what can't be built may have all the VMs
+    if not (found or vm) and code:
+        return code  # what can't be built may have all the VMs
     if not found and (vm or field):
         raise UsageError(_unknown(vm, names))
     if not found:
@@ -97,7 +80,7 @@ def explain(
     )
     vms = [_with_holders(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
     write_out(explanations.FORMATS[output]({"vms": vms}, layout).encode(errors="replace"))
-    return given.exit_code
+    return code
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:

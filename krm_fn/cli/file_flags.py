@@ -1,21 +1,34 @@
-"""The flags whose value is a file or YAML: those of the config's keys with nested values."""
+"""The flags whose value is a file, a folder or YAML: nested keys of the config, policies, schemas, and files of a form."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+import click
+
 from krm_fn import config, yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.objects import kind_of
+from krm_fn.cli import completion
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import NAMES
 from krm_fn.config.places import located
 from krm_fn.repositories import config_files
+from krm_fn.sources import reading
+from krm_fn.sources.files import read_named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    from krm_fn.base.objects import Object
     from krm_fn.config.keys import Key
     from krm_fn.kubevirt.settings import Config
+
+    T = TypeVar("T")
+
 
 # The types of keys whose flags name a file or take YAML, with an example for messages.
 EXAMPLES = {
@@ -61,3 +74,46 @@ def names_file(key: Key, given: str) -> bool:
             path=flag_of(key.name),
         )
     return False
+
+
+KIND = "CustomResourceDefinition"
+
+
+schemas_option = click.option(
+    "--schemas",
+    multiple=True,
+    metavar="DIR",
+    shell_complete=completion.FOLDER,
+    help=f"Check objects against the {KIND}s in this folder. Repeatable.",
+)
+
+
+def read_schemas(folders: Sequence[str]) -> tuple[Object, ...]:
+    """The CustomResourceDefinitions below the folders (or in files). Raises: InputError where one holds none."""
+    return tuple(definition for folder in folders for definition in _definitions(folder))
+
+
+def _definitions(folder: str) -> list[Object]:
+    read = reading.read((folder,))
+    read.refuse_skipped()
+    found = [item for item in read.items if kind_of(item) == KIND]
+    if not found:
+        raise InputError(f"no {KIND} found in {folder}")
+    return found
+
+
+def read_form(file: str | None, form: Callable[[Any], T]) -> T | None:
+    """What a file has in a form, None without a file. Raises: InputError, ConfigError that name the file and the place."""
+    if file is None:
+        return None
+    try:
+        data, _ = read_named(file)
+        return form(yamlio.read_value(data.decode()))
+    except OSError as error:
+        raise InputError(f"cannot read {file_name(file)}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError("the file is not in UTF-8", file=file) from None
+    except ConfigError as error:
+        raise ConfigError(error.message, path=error.path, file=file) from None
+    except InputError as error:
+        raise InputError(error.message, file=file, line=error.line, column=error.column) from None

@@ -12,14 +12,12 @@ import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
-from krm_fn.cli import inplace, options, units
-from krm_fn.repositories.fixed_texts import fixed
-from krm_fn.repositories.fixes import agreed
+from krm_fn.cli import inplace_folders, options, units
+from krm_fn.repositories.fixes import agreed, fixed
 from krm_fn.sources.files import is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
-    from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.cli.units import Request
@@ -29,10 +27,11 @@ if TYPE_CHECKING:
     from krm_fn.sources.files import Stamp
 
 
-def fix_option(command: Any) -> Any:
-    """Gives a command `--fix`; it reaches it as `fix`."""
-    text = "Write the proposed values of findings that are certain into the files, and report what remains."
-    return click.option("--fix", is_flag=True, help=text)(command)
+fix_option = click.option(
+    "--fix",
+    is_flag=True,
+    help="Write the proposed values of findings that are certain into the files, and report what remains.",
+)
 
 
 def results_of(request: Request, how: Options, bar: Progress, known: Container[str] = ()) -> list[UnitResult]:
@@ -43,14 +42,14 @@ def results_of(request: Request, how: Options, bar: Progress, known: Container[s
     """
     if not how.fixing:
         return units.results_of(request, how, bar)
-    inplace.need_files(request.paths, request.kustomizations, flag="--fix")
+    inplace_folders.need_files(request.flags["paths"], request.flags["kustomizations"], flag="--fix")
     done: dict[Place, str] = {}
     try:
         while True:
             found = units.results_of(request, how, bar)
             fixes = agreed(unit.fixing for unit in found if unit.fixing)
             new = [each for each in fixes if each.place not in done and each.fingerprint not in known]
-            written = _write(new, request.paths)
+            written = _write(new, request.flags["paths"])
             if not written:
                 return found
             done.update({fix.place: fix.file for fix in written})
@@ -84,5 +83,5 @@ def _write(fixes: Iterable[Fix], paths: Sequence[str]) -> list[Fix]:
         if made:
             texts.append((file, new, stamp))
             written += made
-    inplace.replace_all(texts)
+    inplace_folders.replace_all(texts)
     return written

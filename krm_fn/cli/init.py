@@ -13,7 +13,7 @@ from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, completion, options, progress, replacing
-from krm_fn.cli.folder_options import folder_options
+from krm_fn.cli.build_flags import folder_options
 from krm_fn.config.keys import KIND
 from krm_fn.config.repository import NAME
 from krm_fn.repositories import config_files, first_config

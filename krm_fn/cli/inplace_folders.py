@@ -1,4 +1,4 @@
-"""`--in-place` in folders with kustomizations: which files are rewritten, and which of them must not be.
+"""`--in-place`: rendered objects go back into the files they came from; in folders, only those that no overlay changes.
 
 The files with objects are rendered as they are, before any patch. So a VM that an overlay patches is refused: the patch would
 come after the instancetype's values, and change nothing or the wrong thing.
@@ -12,25 +12,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import bundle
 from krm_fn.base.console import file_name
-from krm_fn.base.errors import InputError
+from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.objects import ref_of
-from krm_fn.cli import inplace, options
-from krm_fn.cli.outputs import rendered
+from krm_fn.cli import options
+from krm_fn.cli.options import note
+from krm_fn.cli.outputs import all_items, inserted, rendered, written
+from krm_fn.cli.replacing import replacing
 from krm_fn.cli.units import refuse_nothing, units_of
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.repositories import loading, sharing
 from krm_fn.repositories.bases import Bases, own_files
+from krm_fn.repositories.loading import Options
 from krm_fn.repositories.rendering import rendered as rendered_unit
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.files import repository
 from krm_fn.sources.places import Places
+from krm_fn.sources.reading import unwatched
 from krm_fn.sources.salvage import left_alone, passed_over
+from krm_fn.sources.source import text_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.cli.progress import Progress
@@ -38,8 +44,75 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.bases import Change
-    from krm_fn.repositories.loading import Options, Unit
-    from krm_fn.sources.source import Sources
+    from krm_fn.repositories.loading import Unit
+    from krm_fn.sources.files import Stamp
+    from krm_fn.sources.reading import Watch
+    from krm_fn.sources.source import Source, Sources
+
+
+def write_all(done: Iterable[tuple[Sources, Outcome]], watch: Watch = unwatched) -> list[str]:
+    """Write the files whose objects changed, each by one rename, and give their names.
+
+    What rendering added comes last in the last file that changed, or in the last file. All new texts are on the disk before the
+    first file is replaced. Raises: InputError where a file must not be replaced (see `replacing`), or where there is no room or
+    no right for the new ones; OSError.
+    """
+    changed = [pair for found, outcome in done for pair in texts(found, outcome, watch)]
+    replace_all([(source.file, data, source.stamp) for source, data in changed])
+    return [source.file for source, _ in changed]
+
+
+def replace_all(new: Iterable[tuple[str, bytes, Stamp | None]]) -> None:
+    """Replace files that were read by new texts, each by one rename, once all texts are on the disk. Raises: as `write_all`."""
+    with replacing() as put:
+        for file, data, stamp in new:
+            try:
+                put(file, data, stamp)
+            except OSError as error:
+                raise InputError(f"no new file can be created in its folder: {error.strerror}", file=file) from None
+
+
+def note_written(files: Iterable[str]) -> None:
+    """Name the files that were written."""
+    for file in files:
+        note(f"{file_name(file)}: written")
+
+
+def need_files(paths: Sequence[str], kustomizations: Sequence[str], flag: str = "--in-place") -> None:
+    """Raises: UsageError where something is to be read that can't be written back."""
+    if "-" in paths or kustomizations:
+        raise UsageError(f"{flag} needs files, but stdin and builds have no file to write to; remove {flag}")
+
+
+def write_back(found: Sources, outcome: Outcome, bar: Progress) -> None:
+    """Write the files whose objects changed, while the bar shows it, and name them."""
+    with bar.at("Writing"):
+        files = write_all([(found, outcome)], bar.watch)
+    note_written(files)
+
+
+def texts(found: Sources, outcome: Outcome, watch: Watch = unwatched) -> list[tuple[Source, bytes]]:
+    """The sources whose objects changed, with their new texts."""
+    pairs = list(rendered(found, outcome))
+    differ = (any(old is not new for old, new in zip(source.items, items, strict=True)) for source, items in pairs)
+    changed = [number for number, differs in enumerate(differ) if differs]
+    last = (changed or [len(pairs) - 1])[-1]
+    of_sources, added = inserted(found, outcome)
+    more = {last: added} if added else {}
+    numbers = sorted({*changed, *more})
+    chosen = [pairs[number] for number in numbers]
+
+    def text(place: int) -> bytes:
+        return _text(*chosen[place], of_sources[numbers[place]], more.get(numbers[place], ()))
+
+    new = written(chosen, text, watch)
+    return [(source, text) for (source, _), text in zip(chosen, new, strict=True) if text != source.data]
+
+
+def _text(source: Source, items: Sequence[Any], more: dict[int, list[Any]], last: Sequence[Any]) -> bytes:
+    everything, before = all_items(source, items, more, source.text.items)
+    return text_with(source, [*everything, *last], before)
+
 
 # What a user can do about a base of patched VMs.
 FIX = "render the kustomizations instead, for example with --output-dir, or use --force"
@@ -52,9 +125,12 @@ class Rendered(NamedTuple):
     outcome: Outcome
 
 
-def render_in_place(request: Request, how: Options, bar: Progress, *, force: bool) -> int:
+def render_in_place(request: Request, bar: Progress, *, force: bool) -> int:
     """Render files with objects: those of folders with the files beside them and what other folders offer. The exit code."""
-    workspace = request.searched(bar)
+    workspace, paths = request.searched(bar), request.flags["paths"]
+    how = Options(
+        timeout=request.flags["timeout"], follow=request.flags["follow_links"], ignores=not request.flags["no_ignores"]
+    )
     files = own_files(workspace.found, workspace.asked.folders, follow=how.follow)
     note_parts(files.parts, verbose=request.flags["verbose"])
     if workspace.is_one_bundle:
@@ -63,15 +139,15 @@ def render_in_place(request: Request, how: Options, bar: Progress, *, force: boo
         units = workspace.of_files(dict.fromkeys((*files.own, *workspace.asked.named)))
     done = _all(units, how, bar)
     if not done:
-        refuse_nothing(request.paths, (), workspace.found)
+        refuse_nothing(paths, (), workspace.found)
     told = [(about.findings, about.fail_on) for about in workspace.about()]
     told += [(tuple(_findings(each, unit)), unit.settings.config.fail_on) for each, unit in done]
     report(results.ordered([finding for findings, _ in told for finding in findings]), sys.stderr)
     if not force:
-        refuse_patched(changed_objects(each for each, _ in done), (*request.paths,), follow=how.follow)
+        refuse_patched(changed_objects(each for each, _ in done), paths, follow=how.follow)
     with bar.at("Writing"):
-        written = inplace.write_all([(each.found, each.outcome) for each, _ in done], bar.watch)
-    inplace.note_written(written)
+        written = write_all([(each.found, each.outcome) for each, _ in done], bar.watch)
+    note_written(written)
     return max((results.exit_code(findings, fail_on) for findings, fail_on in told), default=0)
 
 

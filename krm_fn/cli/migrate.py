@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,15 @@ from krm_fn import migrate as migration
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import ref_of
-from krm_fn.cli import build_flags, diffs, inplace, inplace_folders, options, outputs, progress
-from krm_fn.cli.color import is_colored
-from krm_fn.cli.folder_options import exclude_option
+from krm_fn.cli import build_flags, inplace_folders, options, outputs, progress
+from krm_fn.cli.build_flags import exclude_option
 from krm_fn.cli.formats import counted
+from krm_fn.cli.pens import is_colored
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.pipeline.stages import Outcome
-from krm_fn.repositories.bases import own_files
-from krm_fn.repositories.using import Uses
+from krm_fn.repositories.bases import Uses, own_files
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.places import Places
@@ -33,10 +32,38 @@ from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from krm_fn.cli.progress import Progress
     from krm_fn.sources.source import Sources
+
+COLORS = {"-": "red", "+": "green", "@": "cyan"}
+UNENDED = "\n\\ No newline at end of file\n"
+
+
+def unified(file: str, before: bytes, after: bytes, *, color: bool = False) -> bytes:
+    """The diff of one file, empty where nothing changed."""
+    old, new = _lines(before), _lines(after)
+    lines = difflib.unified_diff(old, new, _named("a", file), _named("b", file))
+    return "".join(_shown(lines, color=color)).encode(errors="surrogateescape")
+
+
+def _shown(lines: Iterable[str], *, color: bool) -> Iterator[str]:
+    for line in lines:
+        whole = line if line.endswith("\n") else line + UNENDED
+        shade = COLORS.get(line[0]) if color else None
+        yield click.style(whole.rstrip("\n"), fg=shade) + "\n" if shade else whole
+
+
+def _lines(data: bytes) -> list[str]:
+    """The lines of a text with their ends; what is no UTF-8 stays as it is."""
+    text = data.decode(errors="surrogateescape")
+    return [line + "\n" for line in text.split("\n")[:-1]] + [line for line in text.split("\n")[-1:] if line]
+
+
+def _named(side: str, file: str) -> str:
+    return file_name(file if os.path.isabs(file) else f"{side}/{file}")  # noqa: PTH117
+
 
 # The keys of the config that count here.
 KEYS = ("kubevirtVersion", "failOn", "severity")
@@ -50,7 +77,7 @@ KEYS = ("kubevirtVersion", "failOn", "severity")
 )
 @click.option("--diff", is_flag=True, help="Write nothing. Print the changes as a unified diff.")
 @exclude_option
-@partial(options.keys_options, KEYS)
+@options.keys_options(KEYS)
 def migrate(
     paths: tuple[str, ...],
     kustomizations: tuple[str, ...],
@@ -72,7 +99,7 @@ def migrate(
     """
     _check_usage(in_place=in_place, check=check, diff=diff)
     if in_place or check or diff:
-        inplace.need_files(paths, kustomizations, flag="--in-place" if in_place else "--check" if check else "--diff")
+        inplace_folders.need_files(paths, kustomizations, flag="--in-place" if in_place else "--check" if check else "--diff")
     bar = progress.shown(quiet=flags["verbose"])
     with bar.at("Searching"):
         workspace = Workspace(_asked(paths, flags))
@@ -88,7 +115,7 @@ def migrate(
     report(Places(found).located(outcome.findings), sys.stderr)
     _note_patched(found, outcome, paths, follow=flags["follow_links"])
     if in_place:
-        inplace.write_back(found, outcome, bar)
+        inplace_folders.write_back(found, outcome, bar)
     elif check or diff:
         return _compared(found, outcome, code, check=check, diff=diff)
     elif not code:
@@ -174,12 +201,12 @@ def _note_patched(found: Sources, outcome: Outcome, paths: tuple[str, ...], *, f
 
 def _compared(found: Sources, outcome: Outcome, code: int, *, check: bool, diff: bool) -> int:
     """Say what would change. The exit code: with `check`, 1 where something would."""
-    changed = inplace.texts(found, outcome)
+    changed = inplace_folders.texts(found, outcome)
     for source, _ in changed if check else ():
         options.note(f"{file_name(source.file)}: would change")
     if diff and not code:
         color = is_colored()
-        write_out(b"".join(diffs.unified(source.file, source.data, data, color=color) for source, data in changed))
+        write_out(b"".join(unified(source.file, source.data, data, color=color) for source, data in changed))
     return int(bool(code or (check and changed)))
 
 

@@ -11,17 +11,16 @@ import click
 from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
-from krm_fn.cli import completion, file_flags, policy_flag
-from krm_fn.cli.build_flags import build_flags_option, build_options, built
-from krm_fn.cli.folder_options import folder_options, part_options
-from krm_fn.cli.quiet import is_quiet, quiet_option
+from krm_fn.cli import completion, file_flags
+from krm_fn.cli.build_flags import build_flags_option, build_options, built, folder_options, part_options, together
+from krm_fn.cli.progress import is_quiet, quiet_option
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located_in_list
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building, cache, config_files
 from krm_fn.repositories.clusters import Configs
-from krm_fn.sources import reading
+from krm_fn.sources import policy_files, reading
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
@@ -75,8 +74,15 @@ def _option(key: Key) -> Decorator:
             return click.option(flag, key.field, multiple=True, metavar="RULE=LEVEL", help=f"{text} Repeatable.")
         case "policies":
             help_text = f"A file or folder with {text} Repeatable."
-            how: dict[str, Any] = {"callback": policy_flag.read, "shell_complete": completion.FILE}
-            return click.option(flag, key.field, multiple=True, metavar="PATH", help=help_text, **how)
+            return click.option(
+                flag,
+                key.field,
+                multiple=True,
+                metavar="PATH",
+                help=help_text,
+                callback=lambda _, __, paths: tuple(found for path in paths for found in policy_files.read(path)),
+                shell_complete=completion.FILE,
+            )
         case _ if key.type in file_flags.EXAMPLES:
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
@@ -86,51 +92,37 @@ def _option(key: Key) -> Decorator:
             return click.option(flag, key.field, **more, help=text + default)
 
 
-def config_options(command: Any) -> Any:
-    """Gives a command `--config`, `--isolated` and a flag for each key of the config; `settings` takes them as keywords."""
-    return keys_options(NAMES, command)
+def keys_options(names: Iterable[str]) -> Decorator:
+    """What gives a command `--config`, `--isolated` and flags for these keys of the config; `settings` takes them."""
+    return together(
+        click.option(
+            "--config",
+            "config_file",
+            metavar="FILE",
+            shell_complete=completion.FILE,
+            help="Read the function config from this file. Default: the nearest .kubevirt-render.yaml, in the folder of the "
+            "paths or above it in the repository.",
+        ),
+        click.option(
+            "--isolated",
+            is_flag=True,
+            help="Ignore .kubevirt-render.yaml and the functionConfig of the input. Use only --config and the flags.",
+        ),
+        *(_option(key) for key in KEYS if key.name in names),
+    )
 
 
-def keys_options(names: Iterable[str], command: Any) -> Any:
-    """Gives a command `--config`, `--isolated` and flags for these keys of the config."""
-    for key in (key for key in reversed(KEYS) if key.name in names):
-        command = _option(key)(command)
-    command = click.option(
-        "--isolated",
-        is_flag=True,
-        help="Ignore .kubevirt-render.yaml and the functionConfig of the input. Use only --config and the flags.",
-    )(command)
-    return click.option(
-        "--config",
-        "config_file",
-        metavar="FILE",
-        shell_complete=completion.FILE,
-        help="Read the function config from this file. Default: the nearest .kubevirt-render.yaml, in the folder of the paths "
-        "or above it in the repository.",
-    )(command)
-
-
-def ignores_option(command: Any) -> Any:
-    """Gives a command `--no-ignores`; it reaches it as `no_ignores`."""
-    return click.option("--no-ignores", is_flag=True, help="Ignore the annotations of objects that silence rules.")(command)
-
-
-def input_options(command: Any) -> Any:
-    """Gives a command all that says what it reads: `source_options`, and what is wanted of folders."""
-    return source_options(folder_options(part_options(helm_option(build_flags_option(command)))))
-
-
-def helm_option(command: Any) -> Any:
-    """Gives a command `--helm`."""
-    return click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, too.")(command)
-
-
-def cache_options(command: Any) -> Any:
-    """Gives a command `--cache` and `--no-cache`."""
-    command = click.option(
-        "--no-cache", "cache", flag_value="", help="Build and check all kustomizations, and keep nothing for later runs."
-    )(command)
-    return click.option(
+config_options = keys_options(NAMES)
+ignores_option = click.option("--no-ignores", is_flag=True, help="Ignore the annotations of objects that silence rules.")
+helm_option = click.option("--helm", is_flag=True, help="Build the Helm charts in folders with `helm template`, too.")
+# How much a command says besides its answer.
+verbose_option = together(
+    click.option("-v", "--verbose", is_flag=True, help="Report which files are skipped and which config is used."),
+    quiet_option,
+)
+links_option = click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")
+cache_options = together(
+    click.option(
         "--cache",
         "cache",
         default=cache.users_folder,
@@ -138,26 +130,15 @@ def cache_options(command: Any) -> Any:
         shell_complete=completion.FOLDER,
         help="Where to keep what came of kustomizations in folders; those that did not change are not built again. "
         "Default: kubevirt-render in the user's cache folder.",
-    )(command)
-
-
-def links_option(command: Any) -> Any:
-    """Gives a command `--follow-links`."""
-    return click.option("--follow-links", is_flag=True, help="Follow symbolic links to places outside the given paths too.")(
-        command
-    )
-
-
-def verbose_option(command: Any) -> Any:
-    """Gives a command `--verbose` and `--quiet`: how much it says besides its answer."""
-    text = "Report which files are skipped and which config is used."
-    return click.option("-v", "--verbose", is_flag=True, help=text)(quiet_option(command))
-
-
-def source_options(command: Any) -> Any:
-    """Gives a command what it reads from: `PATH...`, `-k DIR`, how that is built, and how much is said of it."""
-    command = build_options(building.TIMEOUT)(verbose_option(links_option(command)))
-    command = click.option(
+    ),
+    click.option(
+        "--no-cache", "cache", flag_value="", help="Build and check all kustomizations, and keep nothing for later runs."
+    ),
+)
+# What a command reads from.
+source_options = together(
+    click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=completion.FILE),
+    click.option(
         "-k",
         "--kustomize",
         "kustomizations",
@@ -165,8 +146,20 @@ def source_options(command: Any) -> Any:
         metavar="DIR",
         shell_complete=completion.FOLDER,
         help="Build this kustomization and read the result. Repeatable.",
-    )(command)
-    return click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=completion.FILE)(command)
+    ),
+    build_options(building.TIMEOUT),
+    verbose_option,
+    links_option,
+)
+# All that says what a command reads: also what is wanted of folders.
+input_options = together(source_options, folder_options, part_options, helm_option, build_flags_option)
+
+
+def output_option(choices: Iterable[str], default: str = "", text: str = "The output format.") -> Decorator:
+    """What gives a command `-o`, with the first of the choices as its default, where no other is named."""
+    known = tuple(choices)
+    how: dict[str, Any] = {"default": default or known[0], "show_default": True, "help": text}
+    return click.option("-o", "--output", type=click.Choice(known), **how)
 
 
 def read_sources(
@@ -177,27 +170,21 @@ def read_sources(
     timeout: float = building.TIMEOUT,
     build_flags: Sequence[str] = (),
     follow_links: bool = False,
-    unbuilt: bool = True,
     repair: Repair | None = None,
-    reports: bool = False,
     watch: Watch = reading.unwatched,
 ) -> Sources:
     """The input that the arguments name. Raises: UsageError if there is none, or a flag in place of a folder; InputError.
 
-    A kustomization is built with `build_flags` in at most `timeout` seconds. Without `unbuilt`, what becomes objects only by a
-    build is skipped. `repair` gives what is to be read in place of an unreadable file. `reports`: the caller reports skipped
-    files itself. `watch` gets the progress of reading.
+    A kustomization is built with `build_flags` in at most `timeout` seconds. `repair` gives what is to be read in place of an
+    unreadable file. `watch` gets the progress of reading.
     """
-    notify = note if verbose else lambda _: None
     check_named(paths, kustomizations)
     return reading.read(
         paths,
         built=built(kustomizations, timeout=timeout, flags=build_flags, follow=follow_links),
         follow=follow_links,
-        unbuilt=unbuilt,
-        note=notify,
+        note=note if verbose else lambda _: None,
         repair=repair,
-        reports=reports,
         watch=watch,
     )
 

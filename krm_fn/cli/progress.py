@@ -1,4 +1,4 @@
-"""A bar on the terminal that shows what a command is at, once the command has worked for a second.
+"""A bar on the terminal that shows what a command is at, once the command has worked for a second; and `--quiet`.
 
 A timer's signal draws it: work is not slowed down, may stand still anywhere, and no thread is there where the process forks.
 Where nobody looks (no terminal, CI, a terminal that can't erase, a job in the background), nothing is drawn.
@@ -14,11 +14,35 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn.cli.quiet import is_quiet
+from krm_fn.base.console import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TextIO
+
+KEY = f"{NAME}.quiet"
+
+
+def _keep(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.meta[KEY] = value
+
+
+# `is_quiet` knows it, and the command itself does not get it.
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_keep,
+    help="Print findings and errors only: no progress, notes and summary of the run on stderr.",
+)
+
+
+def is_quiet() -> bool:
+    """True where the current command was called with `-q`."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(KEY))
+
 
 FIRST, NEXT = 1.0, 0.1  # seconds until it is drawn first, and between drawings
 WIDEST = 30  # columns of the bar itself; what stands beside it needs fewer

@@ -15,18 +15,16 @@ from krm_fn.cli import completion, diff_units, earlier, options, output_files, p
 from krm_fn.cli.changes_groups import grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
-from krm_fn.cli.combined import combined
-from krm_fn.cli.executors import PROCESSES
-from krm_fn.cli.formats import BASE
+from krm_fn.cli.file_flags import schemas_option
+from krm_fn.cli.formats import BASE, combined
 from krm_fn.cli.pens import Pen
-from krm_fn.cli.schemas import read_schemas, schemas_option
 from krm_fn.cli.trees import Change, paths_in, trees_of
-from krm_fn.cli.units import Request
+from krm_fn.cli.units import PROCESSES, Request
 from krm_fn.findings import results
 from krm_fn.reporting.describing import Part, describe
 from krm_fn.reporting.input import Change as Changed
 from krm_fn.reporting.input import Report, Unit
-from krm_fn.repositories.loading import Options
+from krm_fn.repositories.workspace import validating
 from krm_fn.sources.reading import STDIN
 
 if TYPE_CHECKING:
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
     from krm_fn.cli.changes_groups import Group
     from krm_fn.cli.formats import Report as Checked
     from krm_fn.cli.progress import Progress
-    from krm_fn.kubevirt.settings import Config
 
 FORMAT = "html"
 # The page escapes all texts itself.
@@ -60,13 +57,7 @@ INDENT = "  "  # of what `diff` says below a headline
 @schemas_option
 @options.ignores_option
 @options.config_options
-def report(
-    paths: tuple[str, ...],
-    kustomizations: tuple[str, ...],
-    output: str,
-    config_file: str | None,
-    **flags: Any,
-) -> int:
+def report(output: str, **flags: Any) -> int:
     """Write one page about VMs for a browser.
 
     The input is files, folders, kustomizations (-k DIR) or stdin (-). The page shows the findings of `check`, what the
@@ -80,15 +71,7 @@ def report(
     target = "" if output == "-" else output
     output_files.check([(FORMAT, target)])
     flags = {**flags, "cache": "", "executor": PROCESSES, "scheduler": None}
-    request = Request(paths=paths, kustomizations=kustomizations, config_file=config_file, flags=flags, checking=_checking)
-    how = Options(
-        timeout=flags["timeout"],
-        follow=flags["follow_links"],
-        ignores=not flags["no_ignores"],
-        definitions=not flags["isolated"],
-        schemas=read_schemas(flags["schemas"]),
-        listed=False,
-    )
+    request, how = Request(flags=flags, checking=validating), units.judging_options(flags, listed=False)
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
     request = request.but(before=before.objects) if before else request
@@ -100,12 +83,12 @@ def report(
     )
     changes = _changes(request, bar) if before else {}
     with bar.at("Writing"):
-        text = page(_report(tuple(map(_named, (*paths, *kustomizations))), described, checked).but(**changes))
+        text = page(_report(tuple(map(_named, request.named)), described, checked).but(**changes))
     output_files.write([(target, text)])
     unjudged = [each for each in checked.findings if results.is_unjudged(each)]
     results.report(unjudged, sys.stderr)
     if not unjudged:
-        units.refuse_nothing((*paths, *kustomizations), found)
+        units.refuse_nothing(request.named, found)
     return int(bool(unjudged))
 
 
@@ -118,10 +101,6 @@ def _page_writer() -> Callable[[Report], str]:
             raise
         raise UsageError("report: the package jinja2 is missing; run `pip install .` in a clone of this program") from None
     return page
-
-
-def _checking(config: Config) -> Config:
-    return config.but(mode="validate")
 
 
 def _named(path: str) -> str:
@@ -149,9 +128,8 @@ def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
     """What the change since the base does to each VM."""
     flags = request.flags
     change = Change(base=flags["base"], merge_base=flags["merge_base"] is not False)
-    flags = {**flags, "config_file": request.config_file}
     with trees_of(change, verbose=False) as trees:
-        paths = paths_in(trees, (*request.paths, *request.kustomizations))
+        paths = paths_in(trees, request.named)
         base, head = (diff_units.read_tree(tree, paths, flags, bar) for tree in trees)
         with bar.at("Comparing"):
             found = diff_units.compare(base, head, Assumptions(), diff_units.ClusterAfter())

@@ -7,35 +7,65 @@ from typing import TYPE_CHECKING
 
 import click
 
+from krm_fn.base.console import file_name, printable
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.work import BASE, Budget
 from krm_fn.cli import build_flags, completion, options, output_files, progress
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.cases import case as cases
-from krm_fn.cli.cases import running, updating, writing
-from krm_fn.cli.quiet import quiet_option
+from krm_fn.cli.cases import running
+from krm_fn.cli.formats import Case as TestCase
+from krm_fn.cli.formats import counted, junit, tap
+from krm_fn.cli.progress import quiet_option
 from krm_fn.repositories import building
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-    from krm_fn.cli.cases.running import Run
-    from krm_fn.kubevirt.settings import Config
+    from krm_fn.cli.cases.running import Result, Run
+
+
+def text(results: Sequence[Result]) -> str:
+    """The cases that fail with what differs, each in lines of its own, and the figures."""
+    failed = (result for result in results if result.failed)
+    lines = [line for each in failed for line in (f"failed: {_name(each)}", *(f"  {below}" for below in _lines(each)))]
+    return "\n".join((*lines, figures(results))) + "\n"
+
+
+def figures(results: Sequence[Result]) -> str:
+    """`12 cases passed`, `1 of 12 cases failed`."""
+    failed = sum(result.failed for result in results)
+    return f"{failed} of {counted(len(results), 'case')} failed" if failed else f"{counted(len(results), 'case')} passed"
+
+
+def to_junit(results: Sequence[Result]) -> str:
+    """A suite for each folder that has cases."""
+    return junit.document(_test(each).but(file=file_name(os.path.dirname(each.folder) or os.curdir)) for each in results)  # noqa: PTH120
+
+
+def to_tap(results: Sequence[Result]) -> str:
+    return tap.document(map(_test, results), [figures(results)])
+
+
+def _test(result: Result) -> TestCase:
+    return TestCase(name=_name(result), file="", fails=result.failed, differences=tuple(_lines(result)))
+
+
+def _name(result: Result) -> str:
+    return printable(file_name(result.folder))
+
+
+def _lines(result: Result) -> list[str]:
+    return [printable(line) for line in (*([result.error] if result.error else ()), *result.differences)]
+
+
+FORMATS: dict[str, Callable[[Sequence[Result]], str]] = {"text": text, "junit": to_junit, "tap": to_tap}
 
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", shell_complete=completion.FOLDER)
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    default=("text",),
-    show_default=True,
-    metavar="FORMAT[=FILE]",
-    shell_complete=completion.among(lambda: writing.FORMATS),
-    help=f"The output format: {', '.join(writing.FORMATS)}. Without FILE, the output is written to stdout. Repeatable.",
-)
+@output_files.outputs_option(tuple(FORMATS))
 @click.option(
     "--update", is_flag=True, help="Write the actual findings, fields and output into the cases, instead of comparing them."
 )
@@ -52,7 +82,7 @@ def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | 
 
     The exit code is 1 if a case fails, or if there is no case.
     """
-    targets = output_files.parsed(outputs, tuple(writing.FORMATS))
+    targets = output_files.parsed(outputs, tuple(FORMATS))
     output_files.check(targets)
     found = [folder for top in folders for folder in _cases(top)]
     if not found:
@@ -61,14 +91,12 @@ def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | 
     how: Run = running.Run(
         flags={**flags, "verbose": False, "follow_links": False, "helm": False, "exclude": (), "target": None, "cluster": None},
         config_file=config_file,
-        checking=_checking,
-        bar=bar,
         budget=Budget(BASE),
     )
     if update:
         return _updated(found, folders, how)
     results = [running.result_of(folder, folders, how) for folder in bar.watch("Testing", found, len(found))]
-    output_files.write([(file, writing.FORMATS[name](results)) for name, file in targets])
+    output_files.write([(file, FORMATS[name](results)) for name, file in targets])
     return int(any(result.failed for result in results))
 
 
@@ -80,13 +108,9 @@ def _cases(top: str) -> list[str]:
 
 def _updated(found: list[str], tops: tuple[str, ...], how: Run) -> int:
     """Write the expectations of all cases anew."""
-    changed = [file for folder in found for file in updating.update(folder, tops, how)]
+    changed = [file for folder in found for file in running.update(folder, tops, how)]
     for file in changed:
         options.note(f"wrote {file}")
     if not changed:
         options.note("all expectations are met; nothing was written")
     return 0
-
-
-def _checking(config: Config) -> Config:
-    return config.but(mode="validate")

@@ -3,37 +3,80 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
+
+import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.cli import build_flags, executors, options
+from krm_fn.cli import build_flags, options
+from krm_fn.cli.build_flags import together
+from krm_fn.cli.file_flags import read_schemas
 from krm_fn.cli.formats import counted
-from krm_fn.repositories import written
+from krm_fn.repositories import running, written
 from krm_fn.repositories.cache import Cache, check_apart, users_folder
-from krm_fn.repositories.clusters import TargetSettings
-from krm_fn.repositories.loading import Unit
-from krm_fn.repositories.running import judge_all
+from krm_fn.repositories.clusters import TargetSettings, as_it_is
+from krm_fn.repositories.loading import Options, Unit
 from krm_fn.repositories.types import Discovery
-from krm_fn.repositories.workspace import Asked, Workspace
+from krm_fn.repositories.workspace import Asked, Workspace, nothing
 from krm_fn.sources import reading
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from krm_fn.cli.progress import Progress
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stages import Before
+    from krm_fn.repositories.distributing import Workers
     from krm_fn.repositories.judging import UnitResult
-    from krm_fn.repositories.loading import Options
+    from krm_fn.repositories.running import Work
 
     Key = tuple[str, str]
+
+PROCESSES, DASK = "processes", "dask"
+
+
+executor_options = together(
+    click.option(
+        "--executor",
+        type=click.Choice((PROCESSES, DASK)),
+        default=PROCESSES,
+        show_default=True,
+        help="What builds and checks the kustomizations in folders: processes of this machine, or workers of a Dask cluster. "
+        "dask needs more packages: `pip install '.[dask]'` in a clone.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="The address of the Dask scheduler, such as tcp://HOST:8786. Only with --executor dask.",
+    ),
+)
+
+
+def check_executor(flags: Mapping[str, Any]) -> None:
+    """Raises: UsageError where one of the two options lacks the other."""
+    if flags["executor"] == DASK and not flags["scheduler"]:
+        raise UsageError("--executor dask needs --scheduler ADDRESS")
+    if flags["scheduler"] and flags["executor"] != DASK:
+        raise UsageError("--scheduler needs --executor dask")
+
+
+def workers_of(flags: Mapping[str, Any]) -> AbstractContextManager[Workers | None]:
+    """The workers that the options name, None for processes of this machine. Raises: UsageError where they can't be used."""
+    if flags["executor"] != DASK:
+        return nullcontext()
+    from krm_fn.repositories.distributing import Workers
+
+    return closing(Workers(flags["scheduler"], note=options.note))
+
 
 NOTHING = Discovery()
 MOST_NAMED = 3  # targets in a message
@@ -42,36 +85,39 @@ ONE = ("", "-")
 
 
 class Request(Value):
-    """What a command was called with. `checking` makes the config to judge with of the one that users wrote.
+    """What a command was called with, as flags by their names. `checking` makes the config to judge with of the one of users.
 
     `before` is what the units replace, by their keys, for policies. For the rest, see `Asked`.
     """
 
-    paths: tuple[str, ...]
-    kustomizations: tuple[str, ...]
-    config_file: str | None
     flags: Mapping[str, Any]
-    checking: Callable[[Config], Config]
+    checking: Callable[[Config], Config] = staticmethod(as_it_is)
     before: Mapping[Key, Before] = {}
     apart: bool = False
     whole: bool = False
     applied: bool = True
-    leaves_out: Callable[[str], bool] | None = None
+    leaves_out: Callable[[str], bool] = staticmethod(nothing)
     root: str = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The paths, and the kustomizations of `-k`."""
+        return (*self.flags["paths"], *self.flags["kustomizations"])
 
     @property
     def asked(self) -> Asked:
         """What is to be read, and how. Raises: UsageError for a flag in place of a folder, ConfigError for a wrong flag."""
         flags = self.flags
-        asked = Asked(
-            paths=self.paths,
-            kustomizations=tuple(build_flags.check_kustomizations(self.kustomizations)),
+        return Asked(
+            paths=flags["paths"],
+            kustomizations=tuple(build_flags.check_kustomizations(flags["kustomizations"])),
             root=self.root,
-            config_file=self.config_file,
+            config_file=flags["config_file"],
             isolated=flags["isolated"],
             laid=options.laying(flags),
             checking=self.checking,
             exclude=tuple(flags["exclude"]),
+            leaves_out=self.leaves_out,
             build_flags=tuple(flags["build_flags"]),
             timeout=flags["timeout"],
             follow=flags["follow_links"],
@@ -83,7 +129,6 @@ class Request(Value):
             whole=self.whole,
             applied=self.applied,
         )
-        return asked.but(leaves_out=self.leaves_out) if self.leaves_out else asked
 
     def searched(self, bar: Progress) -> Workspace:
         """What is in the folders that were named. Raises: ConfigError, InputError, UsageError."""
@@ -91,6 +136,31 @@ class Request(Value):
         options.check_named(asked.paths, asked.kustomizations)
         with bar.at("Searching"):
             return Workspace(asked)
+
+    def run(
+        self, units: Sequence[Unit], work: Work, title: str, bar: Progress, others: Sequence[Unit] = (), *, here: bool = False
+    ) -> list[Any]:
+        """What a work gives for each unit, in order; see `running.run`."""
+        flags = self.flags
+        how = Options(
+            using=build_flags.builder(),
+            timeout=flags["timeout"],
+            follow=flags["follow_links"],
+            ignores=not flags.get("no_ignores"),
+        )
+        return running.run(units, how, work, title=title, jobs=flags["jobs"], watch=bar.watch, others=others, here=here)
+
+
+def judging_options(flags: Mapping[str, Any], **more: Any) -> Options:
+    """How `check` and `report` judge units, by their flags."""
+    return Options(
+        timeout=flags["timeout"],
+        follow=flags["follow_links"],
+        ignores=not flags["no_ignores"],
+        definitions=not flags["isolated"],
+        schemas=read_schemas(flags["schemas"]),
+        **more,
+    )
 
 
 def key_of(unit: Unit) -> Key:
@@ -136,7 +206,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
 
     Raises: ConfigError, InputError, UsageError.
     """
-    executors.check_executor(request.flags)
+    check_executor(request.flags)
     _check_cache(request)
     workspace = request.searched(bar)
     units = units_of(request, workspace)
@@ -147,7 +217,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     if request.flags.get("summary"):
         _note_unjudged(workspace, units)
     if not any(each.findings for each in done):
-        refuse_nothing((*request.paths, *request.kustomizations), done, workspace.found)
+        refuse_nothing(request.named, done, workspace.found)
     return done
 
 
@@ -188,8 +258,8 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
 
 def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
-    judged = partial(judge_all, watch=partial(bar.watch, failed=_is_unbuilt), reading=bar.watch)
-    with executors.workers(request.flags) as workers:
+    judged = partial(running.judge_all, watch=partial(bar.watch, failed=lambda result: not result.built), reading=bar.watch)
+    with workers_of(request.flags) as workers:
         cache, jobs = _cache(request), request.flags["jobs"]
         done = judged(units, how, jobs=jobs, others=others, cache=cache, workers=workers)
         if request.flags["verbose"] and workers and workers.missed:
@@ -223,10 +293,6 @@ def _note_unjudged(workspace: Workspace, units: Iterable[Unit]) -> None:
         options.note(f"{about}: {listed(files, 'and', most=MOST_NAMED)}")
 
 
-def _is_unbuilt(result: UnitResult) -> bool:
-    return not result.built
-
-
 def _check_cache(request: Request) -> None:
     """Raises: UsageError where the cache that is named could come with what is judged."""
     if request.flags["cache"] not in ("", users_folder()):
@@ -234,7 +300,7 @@ def _check_cache(request: Request) -> None:
 
 
 def _check_apart(request: Request) -> None:
-    judged = (path for path in (*request.paths, *request.kustomizations) if path != STDIN)
+    judged = (path for path in request.named if path != STDIN)
     check_apart(request.flags["cache"], judged)
 
 

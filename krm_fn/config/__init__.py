@@ -92,7 +92,7 @@ def _without_paths(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of Config. Raises: ConfigError for a file of policies, because nothing is read here."""
     if not fields.get("policies"):
         return fields
-    from krm_fn.config.policies import without_paths  # most configs have none
+    from krm_fn.config.schema_policies import without_paths  # most configs have none
 
     return {**fields, "policies": without_paths(fields["policies"])}
 

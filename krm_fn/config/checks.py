@@ -112,7 +112,7 @@ def _patches(_: Key, value: object, path: str) -> tuple[dict[str, Any], ...]:
 
 
 def _policies(_: Key, value: object, path: str) -> tuple[Any, ...]:
-    from krm_fn.config.policies import policies  # most configs have none
+    from krm_fn.config.schema_policies import policies  # most configs have none
 
     return policies(value, path)
 

@@ -13,8 +13,7 @@ from krm_fn.base.targets import LONGEST
 from krm_fn.config import settings as config_settings
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, NESTED, SWITCHES
 from krm_fn.config.patches import OPERATIONS
-from krm_fn.config.policies import JUDGED
-from krm_fn.config.schema_policies import LONGEST_NAME, STATES
+from krm_fn.config.schema_policies import JUDGED, LONGEST_NAME, STATES
 from krm_fn.config.schema_policies import NAME as POLICY_NAME
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.releases import NEWEST_PATCH

@@ -1,6 +1,14 @@
-"""What would set a field that a rendered VM does not have: rows of the field tables and settings of the cluster, tried out."""
+"""Which values a user asks for, by a path, its last part or a pattern; and what would set a field that a rendered VM lacks.
+
+Rows of the field tables and settings of the cluster are tried out for that.
+"""
 
 from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import as_map, copy, dotted, get, is_set, steps
 from krm_fn.explaining.inputs import CONFIGURATION, INSTANCETYPE, KUBEVIRT, PREFERENCE, PRESET, ReadCluster, without
@@ -13,7 +21,6 @@ from krm_fn.kubevirt.holders import POOLED, TEMPLATE
 from krm_fn.kubevirt.resolve.matcher import API_VERSION, MATCHERS
 from krm_fn.kubevirt.schema import kinds, table
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
@@ -24,6 +31,51 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.schema.node import SchemaNode
     from krm_fn.kubevirt.settings import Config
+
+GLOB = frozenset("*?")
+START = "\0"
+
+
+def normal(field: str) -> str:
+    """A field as paths are written: without a dot before or behind it, and with double quotes."""
+    return field.strip(".").replace("'", '"')
+
+
+def is_pattern(field: str) -> bool:
+    return not GLOB.isdisjoint(field)
+
+
+def selected(record: Object, field: str) -> Object:
+    """The record with the fields that are asked for alone."""
+    if "fields" not in record:
+        return record
+    return {**record, "fields": [each for each in record["fields"] if names(field, each["path"])]}
+
+
+def names(field: str, path: str) -> bool:
+    """True if a field names a path, something around it, or what it ends with.
+
+    A field that is no pattern may leave out the numbers of entries, and the quotes of keys such as `app.kubernetes.io/name`.
+    """
+    if is_pattern(field):
+        return fnmatchcase(f".{_parted(path)}.", f"*.{_parted(field).replace('[', '[[]')}.*")
+    plain = "".join(f"[{step}]" if isinstance(step, int) else f"{START}{step}" for step in steps(path))
+    return _matcher(field).search(plain) is not None
+
+
+def _parted(text: str) -> str:
+    """A path with a dot before the number of an entry, too, so that a pattern for a list names its entries."""
+    return text.replace("[", ".[")
+
+
+@lru_cache(maxsize=8)
+def _matcher(field: str) -> re.Pattern[str]:
+    """What finds a field in a path without quotes and with START before each key. A dot in it may be one in a key."""
+    keys = "".join(
+        rf"\[{each}\]" if isinstance(each, int) else rf"(\[\d+\])*[{START}.]{re.escape(each)}" for each in steps(field)
+    )
+    return re.compile(rf"(?=[{START}\[]){keys}(?=[{START}\[]|$)" if keys else "(?!)")
+
 
 # A value of each form that a field can have; a row that does not take one of them does nothing, or fails.
 KINDS = {each.field: each.kind for each in MATCHERS}

@@ -1,18 +1,24 @@
-"""Findings as diagnostics: each at the value that it is about."""
+"""Findings as diagnostics, each at the value that it is about; and the values that they propose, as changes of lines."""
 
 from __future__ import annotations
 
+import difflib
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from krm_fn.base.errors import RenderError
+from krm_fn.findings.finding import UNSET
 from krm_fn.findings.results import link_to
-from krm_fn.lsp.answers import Diagnostic, Related, Span
+from krm_fn.lsp.answers import Action, Diagnostic, Edit, Related, Span
 from krm_fn.lsp.index import Place
 from krm_fn.lsp.outline import Outline
+from krm_fn.repositories.fixes import fixed, is_certain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.findings.finding import Finding
+    from krm_fn.repositories.fixes import Fix
 
 
 def diagnostics(findings: Iterable[Finding], lines: Sequence[str]) -> Iterator[Diagnostic]:
@@ -58,3 +64,49 @@ def _related(finding: Finding) -> Iterator[Related]:
         if each.file and each.line:
             place = Place(file=each.file, line=each.line - 1, start=each.column - 1, end=each.column - 1)
             yield Related(message=str(each.ref), place=place)
+
+
+LONGEST = 60  # characters of a value in a title
+# Characters that are read again for the fixes of one request, each of which writes the whole text anew; at least one is made.
+MOST_READ = 2_000_000
+
+
+def actions(findings: Iterable[Finding], fixes: Mapping[str, Fix], text: str) -> Iterator[Action]:
+    """The quick fixes for findings of one file; `fixes` are the values to write, by the findings' fingerprints."""
+    fixable = ((finding, fixes.get(finding.fingerprint)) for finding in findings if finding.proposed is not UNSET)
+    written = ((finding, fix) for finding, fix in fixable if fix)
+    for finding, fix in islice(written, max(MOST_READ // max(len(text), 1), 1)):
+        edits = tuple(edits_of(text, fix))
+        if edits:
+            title = f"Change to {_shown(finding.proposed)} ({finding.rule})"
+            yield Action(title=title, edits=edits, fingerprint=finding.fingerprint, certain=is_certain(finding))
+
+
+def edits_of(text: str, fix: Fix) -> Iterator[Edit]:
+    """The lines that a fix changes; none where the text does not have the wrong value any more."""
+    try:
+        data, made = fixed(text.encode(errors="surrogatepass"), [fix])
+    except RenderError:
+        return
+    if not made:
+        return
+    before, after = text.splitlines(keepends=True), data.decode().splitlines(keepends=True)
+    same = _equal(before, after)
+    end = min(_equal(before[::-1], after[::-1]), min(len(before), len(after)) - same)
+    old, new = before[same : len(before) - end], after[same : len(after) - end]
+    matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
+    for tag, first, last, start, stop in matcher.get_opcodes():
+        if tag != "equal":
+            yield Edit(first=same + first, last=same + last, text="".join(new[start:stop]))
+
+
+def _equal(some: Sequence[str], others: Sequence[str]) -> int:
+    """How many lines are equal, from the first one on."""
+    return next(
+        (at for at, (one, other) in enumerate(zip(some, others, strict=False)) if one != other), min(len(some), len(others))
+    )
+
+
+def _shown(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

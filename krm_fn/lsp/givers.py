@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
 
 OWN, DEFAULT = "vm", "default"
 # The last keys of quantities that people read as sizes.

@@ -19,14 +19,12 @@ from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.lsp import sizes
 from krm_fn.lsp.completions import completions
-from krm_fn.lsp.diagnostics import diagnostics
-from krm_fn.lsp.fixes import actions
+from krm_fn.lsp.diagnostics import actions, diagnostics
 from krm_fn.lsp.givers import Explained, explained
-from krm_fn.lsp.hints import hints
 from krm_fn.lsp.history import before, change, committed
 from krm_fn.lsp.hovers import Known, hover
 from krm_fn.lsp.index import Name
-from krm_fn.lsp.machines import Machines, key_of
+from krm_fn.lsp.sizes import Machines, hints, key_of
 from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import Workspace
 
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
     from krm_fn.lsp.index import Index, Place
     from krm_fn.lsp.sizes import Key
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
 
 # What concerns the whole workspace: its config.
 ALL = (NAME,)

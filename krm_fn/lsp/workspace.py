@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn.base.errors import RenderError
 from krm_fn.base.keeping import Keeper
 from krm_fn.config.repository import NAME
+from krm_fn.findings import fingerprints
 from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp.index import Index, occurrences
 from krm_fn.lsp.outline import Outline
-from krm_fn.repositories import building, merging
+from krm_fn.repositories import building
 from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.fixes import agreed
 from krm_fn.repositories.judging import UnitResult, judge, release_of
+from krm_fn.repositories.kustomization import read as read_kustomization
 from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
 from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.pools import tidied
-from krm_fn.repositories.reading import read as read_kustomization
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
-from krm_fn.repositories.workspace import Asked
+from krm_fn.repositories.workspace import Asked, validating
 from krm_fn.repositories.workspace import Workspace as Searched
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, repository, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
@@ -38,19 +39,14 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Release
     from krm_fn.lsp.index import Occurrence
     from krm_fn.repositories.fixes import Fix
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
     from krm_fn.repositories.types import Target
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
 
 
-def checking(config: Config) -> Config:
-    """The config to judge with, as `check` does."""
-    return config.but(mode="validate")
-
-
-NOWHERE = Asked(paths=(), checking=checking)
+NOWHERE = Asked(paths=(), checking=validating)
 
 
 class Read(NamedTuple):
@@ -165,7 +161,7 @@ class Workspace:
         each = [finding for _, result in self._results for finding in result.renumbered(0).findings]
         each += [finding for result in self._about for finding in result.findings]
         each += [finding for file in self.texts for finding in self._unreadable(file)]
-        for finding in merging.merged(each):
+        for finding in fingerprints.merged(each):
             if finding.file:
                 found.setdefault(finding.file, []).append(finding)
         return found
@@ -185,7 +181,7 @@ class Workspace:
         try:
             return self._searched.settings(os.path.dirname(file)).config  # noqa: PTH120
         except RenderError:
-            return checking(Config())
+            return validating(Config())
 
     def material(self, file: str) -> Material | None:
         """The first unit that uses a file, with what it took of others in the last judgement; None if it can't be read."""

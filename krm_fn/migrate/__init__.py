@@ -10,11 +10,10 @@ from __future__ import annotations
 from krm_fn.base.bundle import Bundle
 from krm_fn.findings import results
 from krm_fn.migrate import forms
-from krm_fn.migrate.firmware import CHOICE
 from krm_fn.migrate.flavors import MATCHER
 from krm_fn.migrate.migration import Migration
 from krm_fn.migrate.presets import migrate_presets
-from krm_fn.migrate.rewrites import rewritten
+from krm_fn.migrate.rewrites import CHOICE, rewritten
 from krm_fn.pipeline.modes import replaced
 from krm_fn.rules import registry
 from krm_fn.rules.facts.migrations import MigrationFacts

@@ -6,12 +6,17 @@ nothing changes. HELD means that the object must stay as it is.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.objects import group_of, kind_of, labels_of, name_of, text
+from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import FLAVOR, INSTANCETYPE, KINDS, SUCCESSORS
 from krm_fn.kubevirt.fields.topology import NAMED_SINCE
+from krm_fn.kubevirt.holders import template_path
+from krm_fn.kubevirt.presets.domain import DOMAIN
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
-from krm_fn.migrate.firmware import choose_efi
+from krm_fn.kubevirt.resolve import decode
+from krm_fn.kubevirt.resolve.flavors import READS_REVISIONS
+from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.migrate.flavors import follow_flavor, hold_flavor
 from krm_fn.migrate.forms import (
     HELD,
@@ -22,22 +27,97 @@ from krm_fn.migrate.forms import (
     rename_exclusion,
     rename_kind,
     rename_volumes,
+    renamed,
     report_removed,
     set_run_strategy,
     unset_idle_preferences,
+    with_value,
 )
-from krm_fn.migrate.revisions import rewrite_revision
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.releases import Version
-    from krm_fn.migrate.migration import Migration
+    from krm_fn.kubevirt.resolve import Payload
+    from krm_fn.migrate.migration import Migration, User
 
     Step = Callable[[Object, Entry, Migration], Object]
+
+# The two deprecated preferences for EFI become one `preferredEfi`, if that has the same effect.
+# upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences
+FIRMWARE: Path = ("spec", "firmware")
+OLD = ("preferredUseEfi", "preferredUseSecureBoot")
+CHOICE = {"preferredUseEfi": "preferredEfi"}
+EFI: Path = (*DOMAIN, "firmware", "bootloader", "efi")
+
+
+def choose_efi(obj: Object, entry: Entry, migration: Migration) -> Object:
+    """The preference with `preferredEfi`. The old secure boot also applies to a VM's own EFI, but the new field does not."""
+    written = as_map(get(obj, FIRMWARE))
+    if not any(is_set(written.get(field)) for field in OLD):
+        return obj
+    secure, efi = written.get("preferredUseSecureBoot"), written.get("preferredEfi")
+    chooses = written.get("preferredUseEfi") is True
+    unexpressed = is_set(secure) and (
+        (not chooses and not is_set(efi)) or any(map(_chooses_efi, migration.users_of_preference(entry)))
+    )
+    if unexpressed:
+        migration.add_leftover(entry, "secure-boot", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
+        return obj
+    if is_set(secure):
+        migration.add_leftover(entry, "secure-boot-chosen", (*FIRMWARE, "preferredUseSecureBoot"), current=secure)
+    new = written
+    if chooses and not is_set(efi):
+        new = {**renamed(written, CHOICE), "preferredEfi": {"secureBoot": secure} if is_set(secure) else {}}
+    return with_value(obj, FIRMWARE, {key: value for key, value in new.items() if key not in OLD})
+
+
+def _chooses_efi(user: User) -> bool:
+    """True for a VM that sets EFI itself, but not secure boot."""
+    efi = get(user.entry.obj, (*(template_path(user.entry.obj) or ()), *EFI))
+    return isinstance(efi, dict) and not is_set(efi.get("secureBoot"))
+
+
+# ControllerRevisions that hold an instancetype or a preference in an old form, which only older releases read.
+# upstream: pkg/instancetype/upgrade, pkg/instancetype/compatibility/compatibility.go
+VERSION_LABEL = "instancetype.kubevirt.io/object-version"
+
+
+def rewrite_revision(obj: Object, entry: Entry, migration: Migration) -> Object:
+    """The revision with its payload as a v1beta1 object; the same object if it holds none of an older form."""
+    data = as_map(obj.get("data"))
+    if data.get("apiVersion") == API_VERSION:
+        return obj
+    payload = decode(data, READS_REVISIONS)
+    if isinstance(payload, str):
+        return obj
+    rewritten = {**obj, "data": _stored(data, payload, *_meant(entry, payload, migration))}
+    if VERSION_LABEL in labels_of(obj):
+        labels = {**labels_of(obj), VERSION_LABEL: API_VERSION.rpartition("/")[2]}
+        rewritten["metadata"] = {**obj["metadata"], "labels": labels}
+    return rewritten
+
+
+def _stored(data: Object, payload: Payload, kind: str, name: str) -> Object:
+    if payload.kind:
+        return {**data, "apiVersion": API_VERSION, "spec": payload.spec}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": payload.spec}
+
+
+def _meant(entry: Entry, payload: Payload, migration: Migration) -> tuple[str, str]:
+    """Kind and name of the object that a spec without them was stored for, from the first VM that refers to it."""
+    pointer = migration.pointer(name_of(entry.obj), payload.matcher.field)
+    if pointer:
+        matcher, written = pointer
+        number = matcher.kinds.index(matcher.kind_named(text(written.get("kind"))) or matcher.cluster_kind)
+        return payload.matcher.kinds[number], text(written.get("name"))
+    # the names that upstream's own upgrade uses if no VM refers to it
+    return payload.matcher.cluster_kind, f"old-version-of-{payload.matcher.field}-object"
 
 
 class Rewrite(Value):

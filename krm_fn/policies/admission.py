@@ -12,8 +12,7 @@ from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object, severity_of
-from krm_fn.policies.matching import CREATE, Cluster, Request, matched, resource_of
-from krm_fn.policies.parameters import Parameters
+from krm_fn.policies.matching import CREATE, Cluster, Parameters, Request, matched, resource_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

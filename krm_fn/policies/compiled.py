@@ -8,10 +8,9 @@ from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.evaluation import planned
 from krm_fn.policies.literals import check_literals
-from krm_fn.policies.structures import NAMES, VARIABLES
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked, declared
-from krm_fn.policies.unification import DYN
+from krm_fn.policies.unification import DYN, NAMES, VARIABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,16 +8,15 @@ upstream: github.com/google/cel-go/interpreter/planner.go, interpretable.go, dec
 
 from __future__ import annotations
 
-from krm_fn.policies.attributes import BAD, Attribute, Qualifier, of_name
+from krm_fn.policies.attributes import BAD, Attribute, Plan, Qualifier, constant, of_attribute, of_name
 from krm_fn.policies.calls import call_step, called, function, given
 from krm_fn.policies.costs import LIST, MAP
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported, no_overload
 from krm_fn.policies.functions import RUN
 from krm_fn.policies.macros import step_of
-from krm_fn.policies.plans import Plan, constant, of_attribute
 from krm_fn.policies.running import Frame, Run
-from krm_fn.policies.structures import REQUEST_RESOURCE
 from krm_fn.policies.types import function_name
+from krm_fn.policies.unification import REQUEST_RESOURCE
 from krm_fn.policies.values import Optional, Type, UInt, constant_set, is_member, keyed
 
 TYPE_CHECKING = False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
-    from krm_fn.policies.plans import Plan
+    from krm_fn.policies.attributes import Plan
     from krm_fn.policies.running import Frame, Step
     from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node

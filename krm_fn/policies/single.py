@@ -10,9 +10,9 @@ from krm_fn.policies.evaluation import planned
 from krm_fn.policies.literals import check_literals
 from krm_fn.policies.reads import EACH, PRESENT, reads_of
 from krm_fn.policies.running import evaluated
-from krm_fn.policies.structures import NAMES
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked
+from krm_fn.policies.unification import NAMES
 from krm_fn.policies.values import normalized
 
 TYPE_CHECKING = False

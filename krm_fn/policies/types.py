@@ -12,8 +12,20 @@ from krm_fn.base.value import Value
 from krm_fn.base.work import WORK
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.signatures import SIGNATURES
-from krm_fn.policies.structures import REQUEST_RESOURCE, STRUCTURES, TYPE_NAMES, VARIABLES
-from krm_fn.policies.unification import DYN, NULLABLE, assignable, is_var, most_general, of_shape, spend_on, substituted
+from krm_fn.policies.unification import (
+    DYN,
+    NULLABLE,
+    REQUEST_RESOURCE,
+    STRUCTURES,
+    TYPE_NAMES,
+    VARIABLES,
+    assignable,
+    is_var,
+    most_general,
+    of_shape,
+    spend_on,
+    substituted,
+)
 from krm_fn.policies.values import UInt
 
 TYPE_CHECKING = False

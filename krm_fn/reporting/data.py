@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import dotted
+from krm_fn.findings.fingerprints import key
 from krm_fn.reporting.graph import graph_of
 from krm_fn.reporting.machines import Machines
 from krm_fn.reporting.tables import Tables
-from krm_fn.repositories.merging import key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

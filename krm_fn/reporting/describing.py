@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from krm_fn.reporting.lines import Line
     from krm_fn.reporting.references import Use
     from krm_fn.repositories.explained import Explained
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
     from krm_fn.sizing.demands import Demand
 
     Place = tuple[int, Path]

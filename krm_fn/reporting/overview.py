@@ -10,8 +10,7 @@ from krm_fn.findings.finding import SEVERITIES
 from krm_fn.findings.results import count
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.reporting.data import VM
-from krm_fn.sizing.rows import Row, in_bytes, in_cpus, together
-from krm_fn.sizing.texts import amount
+from krm_fn.sizing.rows import Row, amount, in_bytes, in_cpus, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.redaction import redact
-from krm_fn.sizing.rows import node_needs, reasons
-from krm_fn.sizing.texts import amount
+from krm_fn.sizing.rows import amount, node_needs, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,7 @@ from krm_fn.repositories import guard
 from krm_fn.repositories.complaints import complaint
 from krm_fn.repositories.copying import as_before, copied, gathered, has_local, moved_to, own_functions
 from krm_fn.repositories.discovery import target_of
-from krm_fn.repositories.kustomization import FILES, is_remote, joined
-from krm_fn.repositories.reading import read
+from krm_fn.repositories.kustomization import FILES, is_remote, joined, read
 from krm_fn.repositories.types import Problem
 from krm_fn.rules.input.kustomization_not_built import message
 from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, refuse_links_out, repository

@@ -1,22 +1,50 @@
-"""What was built of targets, for a process that judges the same targets again and again.
+"""What was built of targets, for a process that judges the same targets again and again; and digests of the texts of files.
 
-A target is built again only if one of its files has another text than before, or if somebody wants a failed build again.
+A target is built again only if one of its files has another text than before, or if somebody wants a failed build again. Two
+digests that are equal stand for files that read the same.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from krm_fn.repositories import building
 from krm_fn.repositories.building import Built
-from krm_fn.repositories.contents import digest_of
+from krm_fn.sources.files import read_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from krm_fn.repositories.building import Builder
     from krm_fn.repositories.types import Problem, Target
+
+ABSENT = "absent"
+# What a file may be that is no file: nothing is there, a part of its path is a file, it is a folder.
+NO_FILE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+SIZE = 32  # bytes
+
+
+def digest(*parts: str | bytes) -> bytes:
+    """One digest of several texts."""
+    made = hashlib.blake2b(digest_size=SIZE)
+    for part in parts:
+        data = part if isinstance(part, bytes) else part.encode(errors="surrogatepass")
+        made.update(len(data).to_bytes(8, "big"))
+        made.update(data)
+    return made.digest()
+
+
+def digest_of(file: str) -> str | None:
+    """The digest of a file's text, with what is not saved yet; None if it can't be read, ABSENT if there is no file."""
+    try:
+        return digest(read_found(file)[0]).hex()
+    except NO_FILE:
+        return ABSENT
+    except OSError:
+        return None if os.path.isfile(file) else ABSENT  # noqa: PTH113
 
 
 class Builds:

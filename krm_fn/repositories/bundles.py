@@ -8,7 +8,7 @@ from krm_fn.base.bundle import entries
 from krm_fn.base.objects import ref_of
 from krm_fn.base.value import Value
 from krm_fn.repositories import judging, written
-from krm_fn.repositories.contents import digest, digest_of
+from krm_fn.repositories.builds import digest, digest_of
 from krm_fn.repositories.leaving import leaving
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import WRONG, passed_over, reported

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn import yamlio
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of
@@ -19,7 +18,7 @@ from krm_fn.repositories.helm_calls import link_out, unfetched
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Problem, Target
 from krm_fn.sources import reading
-from krm_fn.sources.files import CHART, read_found, repository
+from krm_fn.sources.files import CHART, content, repository
 from krm_fn.sources.salvage import salvage
 
 if TYPE_CHECKING:
@@ -72,24 +71,13 @@ def makes_vms(chart: Target) -> bool:
     """True where a template of the chart, or of a chart in it, mentions a kind of KubeVirt."""
     below = len(chart.file) - len(CHART)
     templates = (file for file in chart.inputs if "templates/" in file[below:] and file.endswith(OF_TEMPLATES))
-    return any(map(_mentions, templates))
-
-
-def _mentions(file: str) -> bool:
-    """True where the text of a file has a kind of KubeVirt; False also for one that can't be read."""
-    try:
-        return bool(OF_KUBEVIRT.search(read_found(file)[0]))
-    except OSError:
-        return False
+    return any(OF_KUBEVIRT.search(content(file)) for file in templates)
 
 
 def is_library(chart: Target) -> bool:
-    """True for a chart that only others use."""
-    try:
-        text = yamlio.read_stream(read_found(chart.file)[0], file=chart.file)
-    except (OSError, InputError):
-        return False  # helm says what is wrong with it
-    return bool(text.items) and as_map(text.items[0]).get("type") == LIBRARY
+    """True for a chart that only others use; helm says what is wrong with one that can't be read."""
+    text = reading.stream(chart.file)
+    return bool(text and text.items) and as_map(text.items[0] if text else None).get("type") == LIBRARY
 
 
 def words(folder: str) -> list[str]:
@@ -117,15 +105,15 @@ def build(chart: Target, timeout: float) -> bytes | Problem:
 def read_built(chart: Target, data: bytes, lost: list[Lost]) -> Sources:
     """What helm made of a chart, each object with the template that it comes from; what can't be read goes into `lost`."""
     try:
-        found = reading.of_build(data, chart.folder, ())
+        found = reading.of_built(reading.Given(data=data, folder=chart.folder))
     except InputError:
-        whole = data
+        lines = data.splitlines(keepends=True)
         data, unread = salvage(data, chart.file)
         for each in unread:
             error = each.error
-            source = _template(chart, next(iter(SOURCE.findall(_until(whole, error.line))[-1:]), b""))
+            source = _template(chart, next(iter(SOURCE.findall(b"".join(lines[: error.line]))[-1:]), b""))
             lost.append(each.but(error=InputError(error.message, file=source)))
-        found = reading.of_build(data, chart.folder, ())
+        found = reading.of_built(reading.Given(data=data, folder=chart.folder))
     (source_text,) = found.sources
     named = _named(source_text.data, [piece.end for piece in source_text.text.pieces])
     built = source_text.but(origins=tuple(_template(chart, name) for name in named))
@@ -142,10 +130,6 @@ def _kept(built: Source, named: Sequence[bytes]) -> tuple[int, ...]:
 
 def _identity(obj: Object) -> tuple[str, str, str]:
     return group_of(obj), kind_of(obj), name_of(obj)
-
-
-def _until(data: bytes, line: int) -> bytes:
-    return b"".join(data.splitlines(keepends=True)[:line])
 
 
 def _named(data: bytes, ends: Sequence[int]) -> list[bytes]:

@@ -23,9 +23,10 @@ from krm_fn.config.places import located
 from krm_fn.config.repository import RepositoryConfig
 from krm_fn.findings.results import NOT_BUILT
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories import config_files, policies
+from krm_fn.repositories import config_files
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import RepositoryFacts, UnmatchedGlob
+from krm_fn.sources import policy_files
 from krm_fn.sources.files import is_within
 from krm_fn.sources.files import repository as repository_of
 
@@ -66,7 +67,7 @@ class TargetSettings(Value):
 
 
 class ConfigFile(Value):
-    """A config file that was read. Its globs are relative to `folder`. `policy_paths`: see `policies.paths`.
+    """A config file that was read. Its globs are relative to `folder`. `policy_paths`: see `policy_files.paths`.
 
     `exclude` are the globs of its section, `of_clusters` those that `cluster_globs` names.
     """
@@ -101,7 +102,8 @@ class ConfigFile(Value):
         return ConfigError(message, path=path, file=self.file, line=line, column=column)
 
 
-def _as_it_is(given: Config) -> Config:
+def as_it_is(given: Config) -> Config:
+    """The config without a change."""
     return given
 
 
@@ -120,7 +122,7 @@ class Configs:
         *,
         file: str | None = None,
         isolated: bool = False,
-        flags: Callable[[Config], Config] = _as_it_is,
+        flags: Callable[[Config], Config] = as_it_is,
         exclude: Sequence[str] = (),
         build_flags: Sequence[str] = (),
         trusted: bool = True,
@@ -175,7 +177,7 @@ class Configs:
 
         Only a run over the whole folder of a config can tell.
         """
-        roots = [root for root in self._roots.values() if any(_is_below(root.folder, top) for top in self._tops)]
+        roots = [root for root in self._roots.values() if any(Path(root.folder).is_relative_to(top) for top in self._tops)]
         return tuple(
             UnmatchedGlob(glob=glob, cluster=cluster.name, path=path, file=root.file, line=line, column=column)
             for root in roots
@@ -203,12 +205,12 @@ class Configs:
                 stated = repository.read(value)
                 if not self._trusted:
                     repository.refuse_powers(stated)
-                read = policies.with_files(stated, name, anywhere=self._trusted)
+                read = policy_files.with_files(stated, name, anywhere=self._trusted)
             except ConfigError as error:
                 if error.file:  # that of a policy
                     raise
                 raise located(error, name, lambda path: text.place(0, path, key=True)) from None
-            paths = tuple(policies.paths(stated, name))
+            paths = tuple(policy_files.paths(stated, name))
             of_clusters = tuple(
                 (number, key, glob)
                 for number, cluster in enumerate(read.clusters)
@@ -289,11 +291,6 @@ def _without_power(stated: dict[str, Any]) -> dict[str, Any]:
     packages = {"barred_packages": stated["rule_packages"]} if "rule_packages" in stated else {}
     kept = {key: value for key, value in stated.items() if key not in ("severity", "rule_packages")}
     return {**kept, **packages, **({"severity": severity} if severity else {})}
-
-
-def _is_below(folder: str, top: str) -> bool:
-    """True where a folder is another one or below it."""
-    return Path(folder).is_relative_to(top)
 
 
 def findings(unmatched: tuple[UnmatchedGlob, ...], severity: Mapping[str, str], release: Release) -> Iterator[Finding]:

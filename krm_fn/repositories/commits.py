@@ -35,19 +35,12 @@ class Entry(Value):
     path: str
 
 
-class Repository(Value):
-    """A repository with commits, and how it is read."""
-
-    git: git.Repository
-
-    @property
-    def root(self) -> str:
-        """The root of the working tree, with links resolved."""
-        return self.git.root
+class Repository(git.Repository):
+    """A repository with commits."""
 
     def commit(self, ref: str) -> str:
         """The digest of the commit that a name means. Raises: UsageError."""
-        ran = self.git.finished("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        ran = self.finished("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         if ran.code:
             raise UsageError(
                 f"there is no commit {ref!r} in this repository; name a branch, a tag or a commit, or fetch it first"
@@ -56,22 +49,22 @@ class Repository(Value):
 
     def merge_base(self, one: str, other: str) -> str:
         """The newest commit that both commits contain, "" where git finds none."""
-        ran = self.git.finished("merge-base", one, other)
+        ran = self.finished("merge-base", one, other)
         return "" if ran.code else _line(ran.out)
 
     def ignored(self) -> list[str]:
         """The files and folders of the working tree that git ignores, as paths from the root."""
         words = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-        return [os.fsdecode(each).rstrip("/") for each in self.git.output(*words).split(b"\0") if each]
+        return [os.fsdecode(each).rstrip("/") for each in self.output(*words).split(b"\0") if each]
 
     def submodules(self) -> list[str]:
         """The submodules of the working tree's index, as paths from the root."""
-        listed = self.git.output("ls-files", "-z", "--stage").split(b"\0")
+        listed = self.output("ls-files", "-z", "--stage").split(b"\0")
         return [os.fsdecode(each.partition(b"\t")[2]) for each in listed if each.startswith(SUBMODULE.encode())]
 
     def entries(self, commit: str) -> list[Entry]:
         """The files, links and submodules of a commit. Raises: InputError where git does not have all of its folders."""
-        ran = self.git.finished("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+        ran = self.finished("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         if ran.code:
             raise InputError(f"git does not have all of commit {commit} ({git.complaint(ran)}){FETCH}")
         return [_entry(found) for each in ran.out.split(b"\0") if (found := ENTRY.fullmatch(each))]
@@ -80,7 +73,7 @@ class Repository(Value):
         """The entries that are no submodules, each with its stored bytes. Raises: InputError where git does not have one."""
         for group in _groups(entry for entry in entries if entry.mode != SUBMODULE):
             names = "".join(f"{entry.digest}\n" for entry in group)
-            output, at = self.git.output("cat-file", "--batch", given=names.encode()), 0
+            output, at = self.output("cat-file", "--batch", given=names.encode()), 0
             for entry in group:
                 head, newline, _ = output[at : at + HEAD].partition(b"\n")
                 if head != f"{entry.digest} blob {entry.size}".encode():
@@ -92,7 +85,7 @@ class Repository(Value):
 
 def repository_of(folder: str) -> Repository:
     """The repository that a folder is in. Raises: UsageError, InputError."""
-    return Repository(git=git.repository_of(folder))
+    return Repository(**vars(git.repository_of(folder)))
 
 
 def extract(repository: Repository, commit: str, folder: Path) -> list[str]:

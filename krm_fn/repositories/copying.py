@@ -15,8 +15,16 @@ from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_list, get, put
-from krm_fn.repositories.kustomization import GENERATORS, PLUGINS, RESOURCES, is_inline, joined, kustomization
-from krm_fn.repositories.reading import linked
+from krm_fn.repositories.kustomization import (
+    GENERATORS,
+    PLUGINS,
+    RESOURCES,
+    is_inline,
+    joined,
+    kustomization,
+    linked,
+    plugin_folders,
+)
 from krm_fn.sources.files import is_file, is_within, read_found
 from krm_fn.sources.steps import GROUP, KUSTOMIZE, Step, is_own
 
@@ -135,7 +143,7 @@ class _Stripped:
 
     def __init__(self, kustomizations: list[Kustomization]) -> None:
         self._by_folder = {each.folder: each for each in kustomizations}
-        self._plugins = set(self._folders_of_plugins(kustomizations))
+        self._plugins = set(plugin_folders(self._by_folder))
         self._texts: dict[str, str] = {}
         self.steps: dict[str, list[Step]] = {}  # by the folder of the kustomization that lists them
 
@@ -145,16 +153,6 @@ class _Stripped:
             if obj != each.obj:
                 self._texts[each.file] = json.dumps(obj)
         return self._texts
-
-    def _folders_of_plugins(self, kustomizations: Iterable[Kustomization]) -> Iterator[str]:
-        """The folders of the kustomizations that make functions."""
-        waiting = [each.path for one in kustomizations for each in one.includes if each.role in PLUGINS]
-        seen: set[str] = set()
-        for folder in waiting:
-            if folder in self._by_folder and folder not in seen:
-                seen.add(folder)
-                waiting += [each.path for each in self._by_folder[folder].includes]
-                yield folder
 
     def _stripped(self, one: Kustomization) -> Object:
         """The object of a kustomization without own functions."""

@@ -15,7 +15,7 @@ from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
-from krm_fn.sources.files import CHART, Paths, is_within, refuse_links_out, repository
+from krm_fn.sources.files import CHART, Paths, folder_of, is_within, refuse_links_out, repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,12 +29,8 @@ OF_CHART = re.compile(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|c
 MOST_AGAIN, MOST_BYTES_AGAIN, DEEPEST = 5_000, 16_000_000, 64
 
 
-def _none(_: str) -> bool:
-    return False
-
-
 def discover(
-    folders: Sequence[str], *, excludes: Callable[[str], bool] = _none, follow: bool = False, reach: str = os.curdir
+    folders: Sequence[str], *, excludes: Callable[[str], bool] = lambda _: False, follow: bool = False, reach: str = os.curdir
 ) -> Discovery:
     """What is in folders, without the files that `excludes` is true of. Nothing is built.
 
@@ -57,7 +53,7 @@ class _Sorted:
     def __init__(self, files: Sequence[str], graph: Graph, is_excluded: Callable[[str], bool]) -> None:
         self._files, self._graph = files, graph
         self._excluded = frozenset(filter(is_excluded, files))
-        nodes = {folder: graph.node(folder) for folder in sorted({_folder(file) for file in files if _name(file) in FILES})}
+        nodes = {folder: graph.node(folder) for folder in sorted({folder_of(file) for file in files if _name(file) in FILES})}
         self._nodes = {folder: node for folder, node in nodes.items() if node}
         self._live = [node for node in self._nodes.values() if node.file not in self._excluded]
         self._reached = {node.folder: node for node in self._live}  # these, and all that they include
@@ -83,7 +79,7 @@ class _Sorted:
             files=files,
             judged=frozenset((*files, *printed)),
             used=frozenset(used),
-            listing=frozenset(node.folder for node in self._reached.values() if targets and not _is_unclear(node)),
+            listing=frozenset(node.folder for node in self._reached.values() if targets and node.is_clear),
             excluded=tuple(file for file in rest if file in left_out),
             charts=tuple(charts((file for file in self._files if file not in self._excluded), named, self._graph)),
         )
@@ -229,15 +225,6 @@ def _size(file: str) -> int:
         return os.path.getsize(file)  # noqa: PTH202
     except OSError:
         return 0
-
-
-def _folder(file: str) -> str:
-    return os.path.dirname(file) or "."  # noqa: PTH120
-
-
-def _is_unclear(node: Node) -> bool:
-    """True for a kustomization of which nobody knows what it lists."""
-    return bool(node.problem and node.problem.reason in ("unreadable", "key"))
 
 
 def _name(file: str) -> str:

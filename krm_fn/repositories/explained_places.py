@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from pathlib import Path as File
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn import yamlio
 from krm_fn.base import bundle
-from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import as_list, as_map, dotted, get, steps
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.templates import parameter_of
-from krm_fn.repositories.explained_steps import placed
+from krm_fn.repositories.explained import placed
+from krm_fn.sources.reading import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.repositories.explained import Explained
-    from krm_fn.repositories.material import Material
+    from krm_fn.repositories.homes import Material
     from krm_fn.yamlio import StreamText
 
 PLACE = ("file", "index", "line", "column")
@@ -50,7 +48,7 @@ def with_places(found: Sequence[Explained], materials: Sequence[Material]) -> li
     for material in materials:
         here = {key: spot for key, spot in spots.items() if spot.material is material}
         at.update(zip(here, _located(here.values(), material), strict=True))
-    in_config = cache(partial(_in_config, cache(_config)))
+    in_config = cache(partial(_in_config, cache(lambda file: stream(file) if file else None)))
     return [_placed(each, at, in_config) for each in found]
 
 
@@ -141,14 +139,6 @@ def _with_sources(record: Object, place: Callable[[Object], Object]) -> Object:
         lists = {key: [place(each) for each in field[key]] for key in ("beside", "lost") if key in field}
         fields.append({**field, "source": place(field["source"]), **lists})
     return {**record, **heads, **({"fields": fields} if "fields" in record else {})}
-
-
-def _config(file: str) -> StreamText | None:
-    """The text of a config; None if there is none."""
-    try:
-        return yamlio.read_stream(File(file).read_bytes(), file=file) if file else None
-    except (OSError, InputError):
-        return None
 
 
 def _in_config(config_of: Callable[[str], StreamText | None], file: str, cluster: str, field: str) -> Object:

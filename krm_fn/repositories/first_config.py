@@ -20,7 +20,7 @@ from krm_fn.config.keys import API_VERSION, KIND
 from krm_fn.kubevirt.configuration import merged, named_release
 from krm_fn.kubevirt.hyperconverged import configuration_of
 from krm_fn.kubevirt.releases import NEWEST
-from krm_fn.repositories import sharing
+from krm_fn.repositories import names, sharing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +118,7 @@ UNSAID = ClusterSettings()
 def describing(unit: Unit, parsed: Parsed, _: Taken, __: Options) -> tuple[str, list[Offer]]:
     """The folder of a unit, and those of its objects that describe a cluster. The work of a run."""
     offers = sharing.offers(parsed.found.items, unit.called, parsed.found.places)
-    return unit.called, [offer for offer in offers if offer.kind in sharing.PLATFORM]
+    return unit.called, [offer for offer in offers if offer.kind in names.PLATFORM]
 
 
 def described(

@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.repositories.helm_calls import link_out
-from krm_fn.repositories.kustomization import DATA, FILES, PLUGINS, RESOURCES, composes, joined, plugin_files
+from krm_fn.repositories.kustomization import (
+    DATA,
+    FILES,
+    PLUGINS,
+    RESOURCES,
+    composes,
+    joined,
+    linked,
+    plugin_files,
+    read,
+    referring,
+)
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
-from krm_fn.repositories.reading import linked, read, referring
 from krm_fn.repositories.types import Problem
 from krm_fn.sources.files import is_file, is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from krm_fn.repositories.reading import Read
+    from krm_fn.repositories.kustomization import Read
     from krm_fn.repositories.types import Kustomization, Reference
 
 
@@ -39,6 +49,11 @@ class Node(NamedTuple):
     composes: bool
     data: frozenset[str]
     resources: frozenset[str]
+
+    @property
+    def is_clear(self) -> bool:
+        """False for a kustomization of which nobody knows what it lists."""
+        return not (self.problem and self.problem.reason in ("unreadable", "key"))
 
 
 class _Named:
@@ -120,7 +135,8 @@ class Graph:
         made = self._plugins(found)
         files += [path for path in (*(each.path for each in one.files), *made.files) if not self._leads_out(path)]
         named = (*files, *(real for file in files if (real := self._linked_file(file)) != file))
-        problem = found.problem or self._outside(found) or made.problem or self._remote(found)
+        remote = next((referring(one, found.text, "remote", each) for each in one.remote), None)
+        problem = found.problem or self._outside(found) or made.problem or remote
         data = frozenset(each.path for each in one.files if each.role in DATA) - {each.path for each in one.includes}
         known = one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders)
         return Node(*known, problem, composes(one.obj), data, self._resources(one))
@@ -197,11 +213,6 @@ class Graph:
                 (Problem(file=file, reason=reason, detail=detail) for reason, detail in asked.items() if detail), None
             )
             made.take(files, problem)
-
-    def _remote(self, found: Read) -> Problem | None:
-        """What there is to say of a reference to another machine, if there is one."""
-        one = found.kustomization
-        return next((referring(one, found.text, "remote", each) for each in one.remote), None)
 
     def _outside(self, found: Read) -> Problem | None:
         """What there is to say of a reference that leads out of all roots, if there is one."""

@@ -1,4 +1,7 @@
-"""Where the values that findings of a built target are about are written: in a base, a patch or a component."""
+"""Where the values that findings of a built target are about are written: in a base, a patch or a component.
+
+`Material` is what a unit is judged by, described by and explained by.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import counterparts
 from krm_fn.repositories import delivering
@@ -19,9 +23,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.findings.finding import Finding, Related
+    from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.types import Target
+    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.places import Places
     from krm_fn.sources.source import Sources
+    from krm_fn.sources.steps import Leaving
     from krm_fn.yamlio import StreamText
 
 
@@ -90,3 +97,19 @@ class Homes:
             return yamlio.read_stream(delivery.original, file=file)
         text = self._places.text(file) if delivery and file == delivery.file else self._text(file)
         return None if isinstance(text, ListText) else text
+
+
+class Material(Value):
+    """A unit: what was read, its settings, what is known beside it, and where values are written.
+
+    `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way.
+    """
+
+    found: Sources
+    settings: TargetSettings
+    surroundings: Surroundings
+    places: Places
+    target: Target | None = None
+    homes: Homes | None = None
+    unlisted: frozenset[str] = frozenset()
+    left: Leaving | None = None

@@ -14,19 +14,20 @@ from krm_fn.findings import fingerprints, results
 from krm_fn.kubevirt import configuration
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging
-from krm_fn.repositories import charts, fixes, problems, unseen, wants
+from krm_fn.repositories import charts, fixes, names, unseen
 from krm_fn.repositories.fixes import Fixing
-from krm_fn.repositories.homes import Homes
+from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.leaving import leaving
-from krm_fn.repositories.material import Material
-from krm_fn.repositories.sharing import NOTHING, UNUSED
+from krm_fn.repositories.sharing import UNUSED
 from krm_fn.repositories.templated import templated
+from krm_fn.rules import registry
+from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources import unbuilt
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import Doubts, passed_over, reported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
     from krm_fn.base.bundle import Entry
@@ -39,9 +40,10 @@ if TYPE_CHECKING:
     from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.loading import Options, Parsed, Unit
     from krm_fn.repositories.sharing import Taken
-    from krm_fn.repositories.types import Problem, Target
+    from krm_fn.repositories.types import Problem
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
+
 
 VM = "VirtualMachine"
 # Rules about references to instancetypes and preferences, and about objects that nothing refers to.
@@ -118,8 +120,7 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     """
     result = of_no_object((), unit.settings)
     if parsed.found.sources or parsed.found.skipped or parsed.lost:
-        target, how = (None, options.but(fixing=False)) if parsed.problem else (unit.target, options)
-        result = judge_sources(parsed, unit.settings, how, taken, target=target, before=unit.before)
+        result = _judged(unit, parsed, taken, options.but(fixing=False) if parsed.problem else options)
         result = _with_steps(result, parsed, taken, unit, options)
     notes = (*parsed.notes, *taken.notes, *result.notes)
     if parsed.problem:
@@ -180,10 +181,17 @@ def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit
             yield each.but(item=source.item if source else -1, inside=source.path if source else (), file=file, index=index)
 
 
+def of_problem(each: Problem, severity: Mapping[str, str], release: Release) -> Iterator[Finding]:
+    """The findings about a kustomization or a chart that is not built, at its place."""
+    facts = InputFacts(charts=(each,), release=release) if each.is_chart else InputFacts(unbuilt=(each,), release=release)
+    for finding in registry.judge_bundle(facts, severity, "input"):
+        yield finding.but(file=each.file, line=each.line, column=each.column)
+
+
 def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:
     """What there is to say of a target that can't be built: a note where it has no object of KubeVirt, unless `always`."""
     config = unit.settings.config
-    found = problems.findings((problem,), config.severity, release_of(config))
+    found = of_problem(problem, config.severity, release_of(config))
     result = of_no_object((), unit.settings).but(name=unit.name, built=False)
     if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
         return result.but(notes=("this chart is not built, and makes no VMs",))
@@ -204,20 +212,13 @@ def release_of(config: Config) -> Release:
     return configuration.release_of(Bundle(()), config)
 
 
-def judge_sources(
-    parsed: Parsed,
-    settings: TargetSettings,
-    options: Options,
-    taken: Taken = NOTHING,
-    *,
-    target: Target | None = None,
-    before: Before | None = None,
-) -> UnitResult:
+def _judged(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitResult:
     """What comes of what was read. Raises: InputError for a document that can't be read where the config silences that."""
-    found, lost = parsed.found, parsed.lost
+    found, lost, settings = parsed.found, parsed.lost, unit.settings
+    target = None if parsed.problem else unit.target
     config = settings.config.but(severity={**ON_HERE, **settings.config.severity})
     surroundings = parsed.beside(taken, settings, options.runs)
-    before = Before(items=found.items, config=config) if options.unchanged else before
+    before = Before(items=found.items, config=config) if options.unchanged else unit.before
     judging = _judging(surroundings, options, before).but(units=found.units)
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
     in_templates = templated(found, config, surroundings, judging, options.schemas)
@@ -231,7 +232,8 @@ def judge_sources(
     if options.fixing:
         reads = target.inputs if target else tuple(source.file for source in found.sources if source.file)
         origin = homes.origin if homes else partial(fixes.written_at, places)
-        result = result.but(fixing=fixes.fixing(result.findings, reads, origin, certain=not options.proposing))
+        found_fixes = tuple(fixes.proposed(result.findings, origin, certain=not options.proposing))
+        result = result.but(fixing=Fixing(reads=reads, fixes=found_fixes))
     if homes:
         silenced = homes.of(each.finding for each in result.suppressed)
         suppressed = tuple(each.but(finding=at) for each, at in zip(result.suppressed, silenced, strict=True))
@@ -287,7 +289,7 @@ def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome
     return result.but(
         objects=len(entries),
         vms=sum(kind_of(entry.obj) == VM for entry in entries),
-        wants=frozenset(wants.wanted(outcome.findings, [entry.obj for entry in entries])),
+        wants=frozenset(names.wanted(outcome.findings, [entry.obj for entry in entries])),
     )
 
 

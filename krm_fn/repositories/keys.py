@@ -15,8 +15,8 @@ import yaml
 
 import krm_fn
 from krm_fn.base import programs
-from krm_fn.repositories import building, guard, stored
-from krm_fn.repositories.contents import SIZE, digest, digest_of
+from krm_fn.repositories import building, cache, guard
+from krm_fn.repositories.builds import SIZE, digest, digest_of
 from krm_fn.sources.files import repository
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Keys:
         folders = [] if unit.target else [file for file in files if (os.path.dirname(file) or os.curdir) in unit.kustomized]  # noqa: PTH120
         own = unit.name, unit.target, unit.package, unit.steps
         parts = (own, tuple(files), tuple(folders), tuple(sorted(unit.unlisted)), tuple(digests), unit.before)
-        return digest(self._run.hex(), self._of_settings(unit), stored.dumps(parts))
+        return digest(self._run.hex(), self._of_settings(unit), cache.dumps(parts))
 
     def is_current(self, unit: Unit) -> bool:
         """True where no file of a unit was written since its key was made."""
@@ -56,7 +56,7 @@ class Keys:
     def _of_settings(self, unit: Unit) -> str:
         number = id(unit.settings)  # the units keep their settings
         if number not in self._settings:
-            self._settings[number] = stored.dumps(unit.settings)
+            self._settings[number] = cache.dumps(unit.settings)
         return self._settings[number]
 
     def _file(self, file: str) -> str | None:
@@ -68,7 +68,7 @@ class Keys:
 
 def second(first: bytes, taken: Taken) -> bytes:
     """The key of a unit that takes something of others; `first` is the one that it has by itself."""
-    return digest(first, stored.dumps(taken))
+    return digest(first, cache.dumps(taken))
 
 
 def subjects(key: bytes) -> bytes:
@@ -95,7 +95,7 @@ def _of_run(options: Options) -> str:
     )
     environment = tuple((name, os.environ.get(name)) for name in guard.KEPT)
     root = os.path.relpath(repository(os.curdir))
-    return stored.dumps((_this_program(), built_by, environment, root, options.but(using=None, timeout=0)))
+    return cache.dumps((_this_program(), built_by, environment, root, options.but(using=None, timeout=0)))
 
 
 def _program(name: str) -> tuple[str, tuple[int, ...]]:

@@ -16,9 +16,8 @@ from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
 from krm_fn.base.placeholders import with_defaults
 from krm_fn.base.value import Value
-from krm_fn.repositories import building, charts, delivering, embedded, sharing, wants, written
-from krm_fn.repositories.homes import Homes
-from krm_fn.repositories.material import Material
+from krm_fn.repositories import building, charts, delivering, names, sharing, templated, written
+from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.types import Problem
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.places import Places
@@ -152,7 +151,7 @@ class Parsed(Value):
     @property
     def hidden(self) -> tuple[str, ...]:
         """How many machines stand inside objects of other kinds, a note for each kind."""
-        return tuple(embedded.notes(self.found))
+        return tuple(templated.notes(self.found))
 
     @property
     def text(self) -> bytes:
@@ -321,7 +320,7 @@ def load(unit: Unit, options: Options, *, reach: bool = False) -> Loaded:
     return Loaded(
         texts=b"" if unit.is_other else zlib.compress(pickle.dumps(texts), FAST),
         offers=offers,
-        wants=frozenset(wants.wanted((), [entry.obj for entry in bundle.entries(found.found.items)])),
+        wants=frozenset(names.wanted((), [entry.obj for entry in bundle.entries(found.found.items)])),
         reach=found.reach if reach else None,
         built=found.problem is None,
     )

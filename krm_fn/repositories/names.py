@@ -1,21 +1,37 @@
-"""The names in texts and objects: by these, units take objects of one another."""
+"""The names in texts and objects: by these, units take objects of one another.
+
+A unit uses some objects that it does not have: other units of its cluster may offer them.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import kind_of, name_of, text
 from krm_fn.base.paths import as_list, get
 from krm_fn.kubevirt.holders import holder_of
+from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.sources.places import MATCHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
+    from krm_fn.findings.finding import Finding
 
+# How claims are made of DataVolumes: cluster-wide kinds with their API groups.
+STORAGE = {"StorageClass": "storage.k8s.io", "StorageProfile": "cdi.kubevirt.io"}
+# The kinds that are offered, with their API groups.
+KINDS = {
+    **{kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()},
+    "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
+    **STORAGE,
+}
+# The kinds of objects that describe the cluster.
+PLATFORM = {"KubeVirt": "kubevirt.io", "HyperConverged": "hco.kubevirt.io"}
+OFFERED = {**KINDS, **PLATFORM}
 WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -24,7 +40,7 @@ def words(text: bytes) -> frozenset[str]:
     return frozenset(word.decode() for word in set(WORD.findall(text)))
 
 
-def wanted(obj: Object) -> Iterator[str]:
+def referred(obj: Object) -> Iterator[str]:
     """The names of the instancetype, the preference, the claims and the networks that an object with a machine refers to."""
     holder = holder_of(obj)
     if holder is None:
@@ -48,3 +64,22 @@ def texts_of(value: Any) -> Iterator[str]:
             yield from texts_of(below)
     elif isinstance(value, str):
         yield from words(value.encode(errors="replace"))
+
+
+# Rules that report what is not in the bundle: another target may have it.
+ABOUT_ABSENT = frozenset(
+    ("missing-object", "missing-revision", "unresolved-instancetype", "unresolved-preference", "failed-inference")
+)
+
+
+def wanted(findings: Iterable[Finding], objects: Sequence[Object]) -> Iterator[str]:
+    """The names of what the findings miss, and of the instancetypes and preferences of VMs that stand elsewhere."""
+    for finding in findings:
+        if finding.rule in ABOUT_ABSENT and isinstance(finding.current, str):
+            yield finding.current.rpartition("/")[2]
+    own = {name_of(obj) for obj in objects if kind_of(obj) in KINDS}
+    for obj in objects:
+        for matcher in MATCHERS:
+            name = text(get(obj, (*matcher, "name")))
+            if name and name not in own:
+                yield name

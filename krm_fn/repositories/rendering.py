@@ -9,7 +9,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import judging, sharing
+from krm_fn.repositories import judging, names
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.sources.places import Places
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 DUPLICATE = "duplicate-object"
 # The kinds of objects that decide how VMs are rendered.
-DECIDING = (*sharing.KINDS, "VirtualMachineInstancePreset", "KubeVirt", "HyperConverged")
+DECIDING = (*names.KINDS, "VirtualMachineInstancePreset", "KubeVirt", "HyperConverged")
 
 
 class RenderedUnit(Value):
@@ -85,12 +85,9 @@ def _with_variants(found_in: Iterable[Finding], found: Sources, config: Config) 
     places = found.places
     for each in found_in:
         own = each.rule == DUPLICATE and DUPLICATE not in config.severity and each.ref and each.ref.kind not in DECIDING
-        variants = own and each.item >= 0 and all(places[item][0] != places[each.item][0] for item in _others(each))
+        others = (places[other.item][0] for other in each.related if other.item >= 0)
+        variants = own and each.item >= 0 and all(file != places[each.item][0] for file in others)
         yield each.but(severity="warning") if variants and found.is_found(places[each.item][0]) else each
-
-
-def _others(finding: Finding) -> Iterator[int]:
-    return (each.item for each in finding.related if each.item >= 0)
 
 
 def _result(unit: Unit, parsed: Parsed, found: Sources, outcome: Outcome) -> UnitResult:

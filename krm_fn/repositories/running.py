@@ -148,7 +148,8 @@ class _Judged(_Run):
         yield self._shown(result)
 
     def loaded(self, every: Sequence[Unit]) -> Iterator[Loaded]:
-        known = {number: each for number, key in enumerate(self._key) if (each := self._kept_load(key))}
+        kept = ((number, self._kept(key or b"")) for number, key in enumerate(self._key))
+        known = {number: _small_load(found) for number, found in kept if isinstance(found, Loaded)}
         new = [Piece(number, unit) for number, unit in enumerate(every) if number not in known]
         done = self._done(partial(_loaded, reach=self._keys is not None), new, self._options)
         for number, key in enumerate(self._key):
@@ -184,10 +185,6 @@ class _Judged(_Run):
         if not self._workers:
             return super()._done(work, pieces, *given)
         return self._workers.mapped(work, pieces, given, jobs=self._jobs, named=name)
-
-    def _kept_load(self, key: bytes | None) -> Loaded | None:
-        found = self._kept(key or b"")
-        return _small_load(found) if isinstance(found, Loaded) else None
 
     def _kept_result(self, number: int, offered: Mapping[str, Offered]) -> UnitResult | None:
         """A unit that was not loaded in this run, as it was judged with the same things of others."""

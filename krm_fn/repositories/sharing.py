@@ -24,8 +24,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.migratability.claims import DEFAULT_CLASS
-from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
-from krm_fn.repositories.names import WORD, texts_of, wanted, words
+from krm_fn.repositories.names import OFFERED, PLATFORM, STORAGE, WORD, referred, texts_of, words
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
 if TYPE_CHECKING:
@@ -37,17 +36,6 @@ if TYPE_CHECKING:
 
     Key = tuple[str, str, str, str]  # kind, group, namespace, name
 
-# How claims are made of DataVolumes: cluster-wide kinds with their API groups.
-STORAGE = {"StorageClass": "storage.k8s.io", "StorageProfile": "cdi.kubevirt.io"}
-# The kinds that are offered, with their API groups.
-KINDS = {
-    **{kind: version.rpartition("/")[0] for kind, version in API_VERSIONS.items()},
-    "NetworkAttachmentDefinition": "k8s.cni.cncf.io",
-    **STORAGE,
-}
-# The kinds of objects that describe the cluster.
-PLATFORM = {"KubeVirt": "kubevirt.io", "HyperConverged": "hco.kubevirt.io"}
-OFFERED = {**KINDS, **PLATFORM}
 # Rules about objects that nothing in a target uses: others may.
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))
 NOWHERE = ("", 0)
@@ -233,7 +221,7 @@ def reach(items: Sequence[Any], data: bytes, folder: str = os.curdir) -> Reach:
     objects = [entry.obj for entry in entries(items)]
     known = frozenset(_key(obj) for obj in objects if kind_of(obj) in OFFERED)
     namespaces = frozenset(("", *map(effective_namespace, objects)))
-    wants = frozenset(name for obj in objects for name in wanted(obj) if name)
+    wants = frozenset(name for obj in objects for name in referred(obj) if name)
     return Reach(namespaces=namespaces, words=words(data), known=known, folder=folder, wants=wants)
 
 
@@ -250,7 +238,8 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
         for key in new:
             variants = offered.variants(key)
             if len(variants) > 1:
-                ambiguous.append(_ambiguous(key, variants))
+                where = tuple(dict.fromkeys(each.where for each in variants))
+                ambiguous.append(Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where))
             else:
                 taken.append(variants[0])
                 reached.add(texts_of(variants[0].obj))
@@ -321,11 +310,6 @@ class _Reached:
     def keys(self) -> set[Key]:
         pairs = ((namespace, name) for namespace in self._namespaces for name in self._names)
         return {key for pair in pairs for key in self._offered.named(*pair)}
-
-
-def _ambiguous(key: Key, variants: Sequence[Offer]) -> Ambiguous:
-    where = tuple(dict.fromkeys(each.where for each in variants))
-    return Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where)
 
 
 def _note(offer: Offer, found: Sequence[Offer]) -> str:

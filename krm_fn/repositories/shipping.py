@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import programs
 from krm_fn.repositories import building, guard, loading, sharing
-from krm_fn.repositories.contents import NO_FILE
+from krm_fn.repositories.builds import NO_FILE
 from krm_fn.repositories.kustomization import FILES
 from krm_fn.repositories.names import words as words_of
 from krm_fn.repositories.pools import SELDOM

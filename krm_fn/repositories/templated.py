@@ -1,26 +1,29 @@
 """The objects in templates, judged: each template as a bundle of its own, since nobody applies two of them together.
 
 The objects get the names and namespaces of whoever uses the template. So an object that is not in the template is no mistake,
-unless its kind has no namespace.
+unless its kind has no namespace. VMs inside objects of other kinds, such as ConfigMaps, are counted, and not judged.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
 from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.console import file_name
 from krm_fn.base.external import External, Externals
-from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import canonical, get, leaves
 from krm_fn.base.value import Value
 from krm_fn.config.repository import KINDS as REFERRED
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.holders import RENDERED, holder_of
 from krm_fn.kubevirt.templates import MARK, is_template, template_of
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
-from krm_fn.repositories import sharing
+from krm_fn.repositories import names
 from krm_fn.repositories.sharing import UNUSED
 from krm_fn.sources.places import MATCHERS
 
@@ -37,6 +40,46 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
+
+KINDS = {row.kind: row.group for row in RENDERED}
+# The kind of an object in a text, as YAML and JSON write it.
+KIND = re.compile(rf"""^[\s{{,-]*["']?kind["']?\s*:\s*["']?({"|".join(KINDS)})\b""", re.MULTILINE)
+IN_JSON = re.compile(rf'''[{{,]\s*"kind"\s*:\s*"({"|".join(KINDS)})"''')
+
+
+def notes(found: Sources) -> Iterator[str]:
+    """How many VMs stand inside objects of each other kind."""
+    if not any(kind.encode() in source.data for source in found.sources for kind in KINDS):
+        return
+    counts: Counter[tuple[str, str]] = Counter()
+    for entry in bundle.entries(found.items):
+        if not (holder_of(entry.obj) or is_template(entry.obj)):
+            outer = kind_of(entry.obj)
+            counts.update((outer, kind) for kind in _inside(entry.obj))
+    for (outer, kind), number in sorted(counts.items()):
+        several = number > 1
+        yield f"{number} {kind}{'s' * several} inside {outer} objects {'are' if several else 'is'} not judged"
+
+
+def _inside(value: Any) -> Iterator[str]:
+    """The kinds of the VMs inside a value."""
+    if isinstance(value, dict):
+        if isinstance(value.get("spec"), dict) and KINDS.get(kind_of(value)) == group_of(value):
+            yield kind_of(value)
+            return
+        for below in value.values():
+            yield from _inside(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _inside(below)
+    elif isinstance(value, str) and "kubevirt.io/" in value:
+        yield from _in_text(value)
+
+
+def _in_text(text: str) -> Iterator[str]:
+    pattern = IN_JSON if text.lstrip().startswith(("{", "[")) else KIND
+    return (found[1] for found in pattern.finditer(text))
+
 
 # What stays open in a template is counted, and is no mistake.
 PLACEHOLDER = "unfilled-placeholder"
@@ -166,7 +209,7 @@ class Beside:
         for entry in entries:
             if kind_of(entry.obj) in DECIDING:
                 self._always.append((entry.obj, places[entry.item]))
-            elif kind_of(entry.obj) in sharing.KINDS:
+            elif kind_of(entry.obj) in names.KINDS:
                 self._named.setdefault(name_of(entry.obj), []).append((entry.obj, places[entry.item]))
 
     def of(self, items: Sequence[Object]) -> Surroundings:

@@ -12,7 +12,7 @@ from krm_fn.pipeline import stages
 from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.pipeline.stages import Judging
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.repositories.explained_steps import placed
+from krm_fn.repositories.explained import placed
 from krm_fn.repositories.fixes import Fix
 from krm_fn.rules import registry
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +16,14 @@ from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.repositories import building, charts, clusters, deliveries, packages, written
-from krm_fn.repositories.clusters import Configs, TargetSettings
+from krm_fn.repositories.clusters import Configs, TargetSettings, as_it_is
 from krm_fn.repositories.discovery import discover, with_deliveries
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.packages import Package
 from krm_fn.repositories.types import Discovery, Problem
-from krm_fn.sources.files import Paths, is_in_repository, is_within, repository
+from krm_fn.sources.files import Paths, folder_of, is_in_repository, is_within, repository
 from krm_fn.sources.reading import STDIN
 from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.steps import PIPELINE, Step
@@ -39,9 +40,9 @@ if TYPE_CHECKING:
 NO_PACKAGE = Package(folder="")
 
 
-def as_it_is(given: Config) -> Config:
-    """The config without a change."""
-    return given
+def validating(given: Config) -> Config:
+    """The config to judge with where nothing is written."""
+    return given.but(mode="validate")
 
 
 def nothing(_: str) -> bool:
@@ -290,7 +291,8 @@ class Workspace:
 
         Raises: UsageError for a name that no unit has, unless it `may_lack` here.
         """
-        for name, flag, of in ((self.asked.target, "--target", _target), (self.asked.cluster, "--cluster", _cluster)):
+        flags = (self.asked.target, "--target", "name"), (self.asked.cluster, "--cluster", "settings.cluster")
+        for name, flag, of in ((name, flag, attrgetter(path)) for name, flag, path in flags):
             names = sorted({of(unit) for unit in units} - {""}) if name else []
             if name and name not in names and not may_lack:
                 hint = f"did you mean {likely}" if (likely := meant(name, tuple(names))) else f"expected {listed(names)}"
@@ -330,16 +332,3 @@ def _is_in_package(folder: str) -> bool:
 def _steps(package: Package, settings: TargetSettings) -> tuple[Step, ...]:
     """The calls of this program that follow those of kustomizations."""
     return (*package.steps, *((Step(host=PIPELINE, settings=settings.stated),) if settings.rendered else ()))
-
-
-def _target(unit: Unit) -> str:
-    return unit.name
-
-
-def _cluster(unit: Unit) -> str:
-    return unit.settings.cluster
-
-
-def folder_of(file: str) -> str:
-    """The folder of a file."""
-    return os.path.dirname(file) or os.curdir  # noqa: PTH120

@@ -18,10 +18,9 @@ from krm_fn.config.repository import NAME
 from krm_fn.kubevirt.api_versions import HOMES, NEIGHBOURS
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
-from krm_fn.repositories.kustomization import RESOURCES, from_here, joined
-from krm_fn.repositories.reading import linked
+from krm_fn.repositories.kustomization import RESOURCES, from_here, joined, linked
 from krm_fn.sources import reading
-from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, is_file, is_unsaved, read_found
+from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, content, is_file, is_unsaved, read_found
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_hide
@@ -111,10 +110,7 @@ def _below(folders: Iterable[str]) -> Iterator[str]:
 
 def may_hold(file: str) -> bool:
     """True where the text of a file `mentions` something; False also for one that can't be read."""
-    try:
-        return mentions(read_found(file)[0])
-    except OSError:
-        return False
+    return mentions(content(file))
 
 
 def mentions(text: bytes) -> bool:

@@ -13,10 +13,10 @@ from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
-from krm_fn.sizing import calculators, scopes, storage, usage
+from krm_fn.sizing import scopes, storage, usage
 from krm_fn.sizing.demands import identity, in_order
+from krm_fn.sizing.rows import compared
 from krm_fn.sizing.sums import once
-from krm_fn.sizing.texts import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _positive(nanos: int, like: Quantity) -> Quantity:
 
 def quotas_of(bundle: Bundle, namespaces: Iterable[str]) -> list[Quota]:
     """The quotas of the bundle. `namespaces` are all that hold something."""
-    calculator = calculators.configured(bundle)
+    calculator = usage.configured(bundle)
     found = [_of_namespace(entry, "") for entry in bundle.ordered(bundle.of_kind(NATIVE, ""))]
     found += [_of_namespace(entry, calculator) for entry in bundle.ordered(bundle.of_kind(AWARE, AAQ_GROUP))]
     clusters = bundle.ordered(bundle.of_kind(AWARE_CLUSTER, AAQ_GROUP))
@@ -201,7 +201,7 @@ class Counted:
 
     def _counts(self, quota: Quota, demands: Sequence[Demand]) -> Iterator[tuple[str, Amounts]]:
         """What the machines count for with each calculator, whatever the quota limits."""
-        for calculator in calculators.CALCULATORS:
+        for calculator in usage.CALCULATORS:
             key = quota.namespaces, quota.scopes, calculator, "pods"
             if key not in self._sums:
                 self._sums[key] = {}
@@ -242,7 +242,7 @@ def _amounts(quota: Quota, demand: Demand, pods: dict[int, AdmittedPod]) -> Amou
 def _of_pods(demand: Demand, pods: dict[int, AdmittedPod], calculator: str) -> Iterator[Amounts]:
     """What each pod counts for; only launcher pods are counted by calculators."""
     for number, pod in pods.items():
-        own = calculators.CALCULATORS[calculator](pod, demand.record) if calculator and not number else None
+        own = usage.CALCULATORS[calculator](pod, demand.record) if calculator and not number else None
         yield usage.of_pod(pod) if own is None else own
 
 
@@ -256,7 +256,7 @@ def _objects(demand: Demand, volumes: int) -> Amounts:
 def _second(quota: Quota, pods: dict[int, AdmittedPod]) -> Amounts:
     """What a second launcher pod, and a second pod for volumes, count for; some calculators hide the launcher pod."""
     found: Amounts = {}
-    hidden = quota.is_aware and quota.calculator != calculators.UNAWARE
+    hidden = quota.is_aware and quota.calculator != usage.UNAWARE
     for number, pod in pods.items():
         if number or not hidden:
             add_to(found, usage.of_pod(pod))

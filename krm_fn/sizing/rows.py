@@ -12,6 +12,7 @@ from krm_fn.sizing.demands import identity
 from krm_fn.sizing.usage import HUGE_PAGES, is_extended
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
@@ -269,3 +270,21 @@ def in_bytes(amount: Quantity) -> str:
     digits = 2 if value < 10 else 1 if value < 100 else 0
     text = f"{value:.{digits}f}"
     return (text.rstrip("0").rstrip(".") if "." in text else text) + UNITS[unit]
+
+
+BYTES = ("memory", "storage", "ephemeral-storage", HUGE_PAGES)
+
+
+def compared(resource: str, need: str, has: str) -> tuple[str, str]:
+    """Two amounts of a resource that differ, as people read them; as they are written where these would be equal."""
+    found = amount(resource, need), amount(resource, has)
+    return found if found[0] != found[1] else (need, has)
+
+
+def amount(resource: str, text: str) -> str:
+    """An amount of a resource of a pod or a quota as people read it."""
+    found = parse(text)
+    base = resource.removeprefix("requests.").removeprefix("limits.").removesuffix("/vmi").rpartition("/")[2]
+    if found is None or not (base.startswith(BYTES) or base == "requests.storage"):
+        return in_cpus(found) if found and base == "cpu" else text
+    return in_bytes(found)

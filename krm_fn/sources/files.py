@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,6 +200,11 @@ def is_within(file: str, folders: Iterable[str]) -> bool:
     return any(os.path.commonpath((folder, real)) == folder for folder in folders)
 
 
+def folder_of(file: str) -> str:
+    """The folder of a file."""
+    return os.path.dirname(file) or os.curdir  # noqa: PTH120
+
+
 def repository(folder: str) -> str:
     """The root of the git tree that contains a folder, or else the folder itself, with links resolved."""
     here = Path(folder).resolve()
@@ -270,6 +275,13 @@ def read_found(file: str) -> tuple[bytes, Stamp]:
         found = os.fstat(source.fileno())
         check_regular(found.st_mode)
         return source.read(), stamp_of(real, found)
+
+
+def content(file: str) -> bytes:
+    """The text of a file that was found in a folder, b"" where it can't be read."""
+    with suppress(OSError):
+        return read_found(file)[0]
+    return b""
 
 
 def read_named(file: str) -> tuple[bytes, Stamp]:

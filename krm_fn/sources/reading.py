@@ -19,7 +19,7 @@ from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
-from krm_fn.sources.files import Paths, refuse_links_out
+from krm_fn.sources.files import Paths, read_found, refuse_links_out
 from krm_fn.sources.skipping import about_folder, why_skipped
 from krm_fn.sources.source import Source, Sources
 
@@ -138,7 +138,7 @@ def texts(
         skipped=tuple(named.skipped),
         separate=not unbuilt,
         kustomized=kustomized,
-        named=frozenset(map(_as_file, paths)),
+        named=frozenset(Path(path).as_posix() for path in paths),
     )
 
 
@@ -196,10 +196,6 @@ def _configured(found: Sequence[tuple[Source, object]], gathered: Texts) -> Sour
     )
 
 
-def _as_file(path: str) -> str:
-    return Path(path).as_posix()
-
-
 def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, reports: bool) -> None:
     """Raises: InputError if there is no object, unless the caller `reports` unreadable files itself."""
     unreadable = [each for each in skipped if each.why]
@@ -207,7 +203,8 @@ def _refuse_nothing(paths: Sequence[str], skipped: Sequence[SkippedFile], *, rep
         return
     if unreadable:
         raise InputError(unreadable[0].why, file=unreadable[0].file)
-    missing = f"no Kubernetes object found{_where(paths)}"
+    places = ", ".join("stdin" if path == STDIN else file_name(path) for path in paths)
+    missing = "no Kubernetes object found" + (f" in {places}" if places else "")
     if skipped:
         raise InputError(
             f"{missing}; {skipped[0].file} is a link to a place outside of it; to follow links, use --follow-links"
@@ -244,20 +241,10 @@ def of_bytes(data: bytes) -> Sources:
     return Sources(sources=(found,), function_config=config)
 
 
-def of_build(data: bytes, folder: str, origins: Sequence[str] = ()) -> Sources:
-    """The objects that were built from a folder, with the file of each document; there may be none. Raises: InputError."""
-    return of_built(Given(data=data, folder=folder, origins=tuple(origins)))
-
-
 def of_built(given: Given) -> Sources:
     """The objects of a text that was built; there may be none. Raises: InputError."""
     found, _ = _parsed(given)
     return Sources(sources=(found,))
-
-
-def _where(places: Sequence[str]) -> str:
-    named = ["stdin" if place == STDIN else file_name(place) for place in places]
-    return f" in {', '.join(named)}" if named else ""
 
 
 def _texts(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator[Given]:
@@ -287,6 +274,13 @@ def _files(paths: Sequence[str], named: Paths, found: Sequence[str]) -> Iterator
                 yield path, file
     for file in found:
         yield "", file
+
+
+def stream(file: str) -> StreamText | None:
+    """The text of a YAML file that was found in a folder, None where it can't be read."""
+    with suppress(OSError, InputError):
+        return yamlio.read_stream(read_found(file)[0], file=file)
+    return None
 
 
 def read_text(data: bytes, file: str) -> StreamText:

@@ -64,11 +64,6 @@ class Lost(Value):
     found: bool = False
 
     @property
-    def is_object(self) -> bool:
-        """True if the text has a word that every Kubernetes object has, and is no playbook."""
-        return _is_object(self.text)
-
-    @property
     def sort(self) -> str:
         """What the text is: "templates" or "foreign" where it was found among manifests, else "errors".
 
@@ -81,6 +76,7 @@ class Lost(Value):
 
 
 def _is_object(text: bytes) -> bool:
+    """True if a text has a word that every Kubernetes object has, and is no playbook."""
     return may_have(text, b"apiVersion") or bool(KIND.search(text))
 
 
@@ -120,7 +116,7 @@ def repairing(lost: list[Lost], named: frozenset[str]) -> Callable[[bytes, str],
 
     def repair(data: bytes, file: str) -> bytes:
         data, found = salvage(data, file, max(MOST - len(lost), 1))
-        lost.extend(each.but(found=file not in named) for each in found if file in named or each.is_object)
+        lost.extend(each.but(found=file not in named) for each in found if file in named or _is_object(each.text))
         return data
 
     return repair
@@ -163,7 +159,8 @@ def findings(lost: Iterable[Lost], severity: Mapping[str, str], release: Release
     lost = list(lost)
     for sort in (WRONG, "foreign", "templates"):
         for error in _with_one_template([each.error for each in lost if each.sort == sort]):
-            yield from _findings_at(error, InputFacts(release=release).but(**{sort: (error,)}), severity)
+            for finding in registry.judge_bundle(InputFacts(release=release).but(**{sort: (error,)}), severity, "input"):
+                yield finding.but(file=error.file, line=error.line, column=error.column)
 
 
 def reported(lost: Iterable[Lost], severity: Mapping[str, str], release: Release) -> list[Finding]:
@@ -177,11 +174,6 @@ def reported(lost: Iterable[Lost], severity: Mapping[str, str], release: Release
     if wrong and all(finding.rule != UNREADABLE_DOCUMENT for finding in found):
         raise wrong[0]
     return found
-
-
-def _findings_at(error: InputError, facts: InputFacts, severity: Mapping[str, str]) -> Iterator[Finding]:
-    for finding in registry.judge_bundle(facts, severity, "input"):
-        yield finding.but(file=error.file, line=error.line, column=error.column)
 
 
 def _with_one_template(errors: list[InputError]) -> Iterator[InputError]:

@@ -13,7 +13,7 @@ from krm_fn.sources.files import KUSTOMIZATIONS, TEMPLATES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
+    pass
 
 TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
@@ -42,10 +42,6 @@ def _continued(word: bytes) -> re.Pattern[bytes]:
     return re.compile(CONTINUED.join(re.escape(bytes((each,))) for each in word))
 
 
-def _has_both(item: Object) -> bool:
-    return all(is_set(item.get(key)) for key in ("apiVersion", "kind"))
-
-
 def about_folder(folder: str) -> str:
     """The note about a skipped folder: of other projects, or with the templates of a Helm chart."""
     if folder.rpartition("/")[2] != TEMPLATES:
@@ -55,7 +51,9 @@ def about_folder(folder: str) -> str:
 
 def why_skipped(item: object, file: str) -> str:
     """The reason to skip a document; "" for an object. The keys may have any type, and an object of KubeVirt may lack one."""
-    unnamed = not isinstance(item, dict) or not (_has_both(item) or is_stray(item))
+    unnamed = not isinstance(item, dict) or not (
+        (is_set(item.get("apiVersion")) and is_set(item.get("kind"))) or is_stray(item)
+    )
     tool = isinstance(item, dict) and group_of(item) in TOOL_GROUPS
     if file.rpartition("/")[2] in KUSTOMIZATIONS and (unnamed or tool):
         return "it is a kustomization; to build it, use `-k` with its folder"

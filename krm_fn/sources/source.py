@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from typing import TYPE_CHECKING
 
+from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, place_of, text
 from krm_fn.base.value import Value
+from krm_fn.yamlio import ListText
+from krm_fn.yamlio.documents import ended_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
 
     from krm_fn.rules.facts.inputs import SkippedFile
     from krm_fn.sources.files import Stamp
-    from krm_fn.yamlio import ListText, StreamText
+    from krm_fn.yamlio import StreamText
 
 
 class Source(Value):
@@ -121,3 +125,13 @@ class Sources(Value):
         """Raises: InputError if a file was skipped, for callers that must not miss an object."""
         for each in self.skipped:
             raise InputError(each.why or "this symbolic link points outside the folders that may be read", file=each.file)
+
+
+def text_with(source: Source, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
+    """The text of a source with other items; further ones come last, or where `before` says."""
+    mark = BOM_UTF8 if source.data.startswith(BOM_UTF8) else b""  # reading leaves it out
+    if isinstance(source.text, ListText):
+        text = yamlio.write_resource_list(source.text, items, source.text.head.get("results") or [], before)
+    else:
+        text = yamlio.write_stream(source.text, items, before)
+    return mark + ended_as(source.data, text)

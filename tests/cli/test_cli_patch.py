@@ -1,7 +1,7 @@
 """`render -o patch`: RFC 6902 patches that lead from the old object to the new one."""
 
 from krm_fn.base.json_patch import operations
-from krm_fn.cli.patch import entries
+from krm_fn.cli.outputs import entries
 
 OLD = {
     "apiVersion": "kubevirt.io/v1",

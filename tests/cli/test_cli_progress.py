@@ -36,7 +36,7 @@ import os, sys, time
 from krm_fn import migrate, yamlio
 from krm_fn.__main__ import main
 from krm_fn.base import workers
-from krm_fn.cli import inplace, outputs, progress
+from krm_fn.cli import inplace_folders as inplace, outputs, progress
 from krm_fn.pipeline import stages
 from krm_fn.sources import reading
 progress.FIRST = progress.NEXT = 0.005

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
 
 LAYOUT = """\
 {

@@ -8,7 +8,7 @@ import pytest
 from checking import CONFLICT, IGNORED, SIZE, check, run, write
 from trees import tree
 
-from krm_fn.cli import tally
+from krm_fn.cli.check import tally
 from krm_fn.cli.formats import Report
 from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.kubevirt.releases import NEWEST
@@ -52,7 +52,7 @@ TARGETS = [unit("a", vms=2, files=("base/vm.yaml",)), unit("b", vms=1, files=("b
     ids=lambda given: given if isinstance(given, str) else "",
 )
 def test_it_counts_what_was_read_and_found(report: Report, found: list[UnitResult], line: str) -> None:
-    assert tally.line(report, found) == line
+    assert tally(report, found) == line
 
 
 def test_only_a_terminal_gets_it(tmp_path):

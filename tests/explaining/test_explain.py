@@ -14,7 +14,7 @@ from checking import run
 
 import krm_fn
 from krm_fn.explaining.schema import schema
-from krm_fn.explaining.selection import names, normal
+from krm_fn.explaining.unset import names, normal
 
 BUNDLE = Path(__file__).resolve().parents[2] / "kustomization-examples" / "quickstart" / "bundle"
 

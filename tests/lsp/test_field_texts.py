@@ -6,7 +6,7 @@ import pytest
 
 from krm_fn.kubevirt import releases
 from krm_fn.lsp.api import field_at, fields_at
-from krm_fn.lsp.field_texts import table, text_of
+from krm_fn.lsp.hovers import table, text_of
 
 GROUPS = {"VirtualMachine": "kubevirt.io/v1", "VirtualMachineInstance": "kubevirt.io/v1"}
 INSTANCETYPES = ("instancetype.kubevirt.io/v1beta1", "instancetype.kubevirt.io/v1alpha2", "instancetype.kubevirt.io/v1alpha1")

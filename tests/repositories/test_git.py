@@ -14,7 +14,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.lsp.history import committed
 from krm_fn.lsp.session import Session
 from krm_fn.repositories import commits
-from krm_fn.repositories.absences import explanation
+from krm_fn.repositories.complaints import explanation
 from krm_fn.repositories.git import repository_of
 
 ROOT = Path(__file__).resolve().parents[2]

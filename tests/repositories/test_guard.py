@@ -225,6 +225,13 @@ def test_with_network_an_address_is_built_as_kustomize_does(here, server, place)
     assert server.came or started(here)
 
 
+@pytest.mark.parametrize("command", ["check", "render", "capacity"])
+def test_with_network_a_kustomization_in_a_folder_may_fetch(here, server, command):
+    tree(here, {"kustomization.yaml": f"resources: ['http://127.0.0.1:{server.port}/a.yaml']\n"})
+    run(command, ".", "--network", "--timeout", "5", cwd=here)
+    assert server.came or started(here)
+
+
 def test_a_config_of_the_tree_does_not_allow_the_network(here, server):
     tree(here, {".kubevirt-render.yaml": "kind: RenderVirtualMachines\nspec: {network: true}\n"})
     tree(here, {"kustomization.yaml": f"resources: ['http://127.0.0.1:{server.port}/a.yaml']\n"})

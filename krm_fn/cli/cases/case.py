@@ -20,14 +20,13 @@ from krm_fn.config.keys import child, hint, unlike
 from krm_fn.config.places import located
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.repositories import config_files
-from krm_fn.sources.files import is_within
+from krm_fn.sources.files import KUSTOMIZATIONS, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
 EXPECTED, RENDERED, CONFIG = "expected.yaml", "rendered.yaml", "config.yaml"
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 # What is the input of a case whose expected.yaml names none, the first that is there.
 INPUTS = ("input.yaml", "input")
 FINDING_KEYS = ("rule", "severity", "object", "path", "message")

@@ -13,10 +13,10 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import is_resource, ref_of
 from krm_fn.base.paths import canonical, dotted, get, steps
 from krm_fn.base.redaction import redact
-from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import show
 from krm_fn.base.work import WORK, Unsupported
 from krm_fn.cli.formats import counted
+from krm_fn.config.keys import hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -95,9 +95,7 @@ def of_fields(fields: Sequence[Field], items: Sequence[Any], budget: Budget) -> 
     objects = {str(ref_of(entry.obj)): entry.obj for entry in bundle.entries(items) if is_resource(entry.obj)}
     for field in fields:
         if field.object not in objects:
-            likely = meant(field.object, tuple(objects))
-            fix = f"; did you mean {likely}" if likely else ""
-            yield f"{field.object}: the rendered objects have no such object{fix}"
+            yield f"{field.object}: the rendered objects have no such object{hint(field.object, tuple(objects))}"
             continue
         found = selected(field, objects[field.object], budget)
         if canonical(found) != canonical(list(field.values)):

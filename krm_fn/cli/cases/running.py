@@ -1,13 +1,20 @@
-"""Cases, run: what `check` finds in their inputs and what `render` makes of these, compared with what is expected."""
+"""Cases, run: what `check` finds in their inputs and what `render` makes of these, compared with what is expected.
+
+`test --update` writes the expectations as the program meets them now. Comments and matching entries stay.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from krm_fn import yamlio
+from krm_fn.base import bundle
 from krm_fn.base.errors import ConfigError, InputError, RenderError
+from krm_fn.base.objects import is_resource, ref_of
+from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
-from krm_fn.cli import options, outputs
+from krm_fn.cli import options, outputs, replacing
 from krm_fn.cli.cases import case as cases
 from krm_fn.cli.cases import comparing
 from krm_fn.cli.units import Request, named
@@ -17,30 +24,24 @@ from krm_fn.repositories import loading
 from krm_fn.repositories.judging import judge
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.sharing import NOTHING
+from krm_fn.repositories.workspace import validating
 from krm_fn.sources.places import Places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from krm_fn.base.work import Budget
-    from krm_fn.cli.cases.case import Case
-    from krm_fn.cli.progress import Progress
-    from krm_fn.kubevirt.settings import Config
+    from krm_fn.cli.cases.case import Case, Field
     from krm_fn.pipeline.stages import Outcome
     from krm_fn.sources.source import Sources
 
 
 class Run(Value):
-    """How all cases of a run are judged. `checking` makes the config of `check` of the one that users wrote.
-
-    `budget` is the work that the fields of all cases may take together.
-    """
+    """How all cases of a run are judged. `budget` is the work that the fields of all cases may take together."""
 
     flags: Mapping[str, Any]
     config_file: str | None
-    checking: Callable[[Config], Config]
-    bar: Progress
     budget: Budget
 
 
@@ -87,13 +88,8 @@ def _differences(case: Case, run: Run) -> Iterator[str]:
 def found(case: Case, run: Run) -> list[dict[str, str]]:
     """The findings of `check` that count for a case. Raises: RenderError."""
     paths, kustomizations = _input(case)
-    request = Request(
-        paths=paths,
-        kustomizations=kustomizations,
-        config_file=case.config or run.config_file,
-        flags=_flags(case, run),
-        checking=run.checking,
-    )
+    flags = {"paths": paths, "kustomizations": kustomizations, "config_file": case.config or run.config_file}
+    request = Request(flags={**_flags(case, run), **flags}, checking=validating)
     how, unit = Options(listed=False), named(request, paths, kustomizations)
     return comparing.counting(case, judge(unit, loading.read(unit, how), NOTHING, how).findings)
 
@@ -121,3 +117,64 @@ def _input(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The paths to read and the kustomizations to build."""
     built = tuple(path for path in case.inputs if cases.is_kustomization(path))
     return tuple(path for path in case.inputs if path not in built), built
+
+
+HEAD = "# Written by `kubevirt-render test --update`; change it as you like.\n"
+
+
+def update(folder: str, tops: Sequence[str], run: Run) -> list[str]:
+    """Write the expectations of the case in a folder anew. The files that changed. Raises: RenderError."""
+    case = cases.read(folder, tops)
+    changed = []
+    new: dict[str, Any] = {}
+    if case.findings is not None or case.expects_nothing:
+        new["findings"] = _findings(case.findings or (), found(case, run))
+    if case.fields or case.rendered:
+        sources, outcome = rendered(case, run)
+        if case.fields:
+            new["fields"] = _fields(case.fields, outcome.items, run.budget)
+        if case.rendered:
+            changed += _written(Path(folder, cases.RENDERED), outputs.to_yaml(sources, outcome))
+    return [*changed, *_expected(Path(folder, cases.EXPECTED), new)] if new else changed
+
+
+def _findings(expected: Sequence[dict[str, str]], found: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """The findings that there are; an expectation that is met stays as it is written, and in its place if all are met."""
+    pairs = comparing.paired(expected, found)
+    if len(pairs) == len(expected) == len(found):
+        return list(expected)
+    written = {at: expected[number] for number, at in pairs.items()}
+    return [written.get(at, each) for at, each in enumerate(found)]
+
+
+def _fields(fields: Sequence[Field], items: Sequence[Any], budget: Budget) -> list[dict[str, Any]]:
+    """The fields with the values that they have; those of objects that are gone stay."""
+    objects = {str(ref_of(entry.obj)): entry.obj for entry in bundle.entries(items) if is_resource(entry.obj)}
+    found = []
+    for field in fields:
+        has = comparing.selected(field, objects[field.object], budget) if field.object in objects else list(field.values)
+        if field.is_cel:
+            stated = {} if has == [True] else {"value": has[0]}
+            found.append({"object": field.object, "cel": field.path, **stated})
+            continue
+        single = field.single and len(has) == 1
+        found.append({"object": field.object, "path": field.path, **({"value": has[0]} if single else {"values": has})})
+    return found
+
+
+def _expected(file: Path, new: dict[str, Any]) -> list[str]:
+    if not file.exists():
+        return _written(file, (HEAD + yamlio.dump(new)).encode())
+    text = yamlio.read_stream(file.read_bytes(), file=str(file))
+    old = text.items[0] if text.items else {}
+    if canonical(old) == canonical({**old, **new}):
+        return []
+    return _written(file, yamlio.write_stream(text, [{**old, **new}]))
+
+
+def _written(file: Path, data: bytes) -> list[str]:
+    """The name of the file if its content changed."""
+    if file.exists() and file.read_bytes() == data:
+        return []
+    replacing.write(str(file), data)
+    return [file.as_posix()]

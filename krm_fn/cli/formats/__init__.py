@@ -9,15 +9,20 @@ import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.console import file_name, one_line, printable
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
-from krm_fn.findings import results
+from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import SEVERITIES, Finding, Suppressed
 from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.repositories.judging import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from krm_fn.repositories.judging import UnitResult
 
 FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py") if file.stem != "text"))
 
@@ -153,3 +158,55 @@ def written(name: str, report: Report) -> str:
     """The report in the format of that name."""
     text: str = importlib.import_module(f"{__name__}.{name}").write(report)
     return text
+
+
+def combined(found: Sequence[UnitResult]) -> Report:
+    """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
+    several = len(found) > 1
+    numbered = list(_numbered(found))
+    findings = [finding for unit in numbered for finding in unit.findings]
+    suppressed = [each for unit in numbered for each in unit.suppressed]
+    if several:
+        findings = fingerprints.printed(results.ordered(fingerprints.merged(findings)))
+        suppressed = fingerprints.merged_suppressed(suppressed)
+    lines = {place: line for unit in found for place, line in unit.lines.items()}
+    return Report(
+        findings=tuple(findings),
+        suppressed=tuple(suppressed),
+        fail_on=strictest(unit.fail_on for unit in found),
+        fail_on_by_target={unit.name: unit.fail_on for unit in found if unit.name},
+        fail_on_by_file={finding.file: unit.fail_on for unit in found if not unit.name for finding in unit.findings},
+        release=found[0].release,
+        releases=tuple(sorted({unit.release for unit in found}, key=str)),
+        line=lambda file, number: lines.get((file, number), ""),
+        objects=sum(unit.objects for unit in found),
+        subjects=tuple(subject for unit in numbered for subject in unit.subjects),
+        files=tuple(dict.fromkeys(file for unit in found for file in unit.files)),
+        targets=sum(bool(unit.name) for unit in found),
+    )
+
+
+def combined_findings(done: Iterable[UnitResult]) -> list[Finding]:
+    """The findings of all units, in order; one that several targets share is there once, with all of them."""
+    before = 0
+    found: list[Finding] = []
+    for each in done:
+        found += each.renumbered(before).findings
+        before += each.items
+    return list(results.ordered(fingerprints.merged(found)))
+
+
+def exit_code(done: Iterable[UnitResult]) -> int:
+    """1 where a finding fails the run by the config of its unit."""
+    return max((results.exit_code(each.findings, each.fail_on) for each in done), default=0)
+
+
+def _numbered(found: Sequence[UnitResult]) -> Iterator[UnitResult]:
+    """The units, with numbers of items that no other unit has, and with their targets named in their findings."""
+    if len(found) == 1:
+        yield found[0]
+        return
+    before = 0
+    for each in found:
+        yield each.renumbered(before)
+        before += each.items

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import decoded
 from krm_fn.cli.formats import relative
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
 from krm_fn.findings import results
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import decoded
 from krm_fn.base.paths import dotted
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
 from krm_fn.findings import results
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from krm_fn import __version__
 from krm_fn.base.console import NAME, REPOSITORY, one_line
 from krm_fn.base.paths import dotted
 from krm_fn.cli.formats import BASE, relative
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.findings import results
 from krm_fn.findings.fingerprints import NAME as FINGERPRINT

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.redaction import redact
-from krm_fn.cli.json_text import json_text
-from krm_fn.cli.sizes import nodes
+from krm_fn.cli.output_files import json_text
+from krm_fn.cli.sizes import cells
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.sizing.prices import exact, unpriced
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def write(report: Report) -> str:
     """A JSON document of the form that `kubevirt-render schema capacity` describes."""
     groups = {} if report.by == "vm" else {"groups": [_group(row, report) for row in report.rows]}
-    placed = {"nodes": nodes.as_data(report.placement, report.shapes)} if report.placement else {}
+    placed = {"nodes": cells.as_data(report.placement, report.shapes)} if report.placement else {}
     answer = _priced(report)
     return json_text({**answer, "vms": list(map(_shown, answer["vms"])), **groups, **placed})
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.markdown import code
-from krm_fn.cli.sizes import DEVICES, NOTE, nodes
-from krm_fn.cli.sizes.cells import about, costs, devices, figures, note, plain, stopped
-from krm_fn.sizing.texts import amount
+from krm_fn.cli.sizes import DEVICES, NOTE, cells
+from krm_fn.cli.sizes.cells import costs, devices, figures, note, plain, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krm_fn.base.objects import Object
     from krm_fn.cli.sizes import Report
 
 # GitHub takes 65,536 characters in a comment.
@@ -30,15 +28,10 @@ def write(report: Report) -> str:
     rows = [*_fitting(rows), *sums]
     heads = [*report.heads, *map(_bare, report.figures), DEVICES, NOTE]
     parts = [table(heads, names, names + len(report.figures), rows), *map(code, costs(report))]
-    if any(quota["used"] for quota in report.quotas):
-        parts.append(_quotas(report.quotas))
+    if quotas := [[*map(code, row[:2]), *row[2:5], row[5][:4]] for row in cells.quota_rows(report.quotas)]:
+        parts.append(table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, quotas))
     parts.append("\n".join(f"- {code(sentence)}" for quota in report.quotas for sentence in stopped(quota)))
     return "\n\n".join(filter(None, (*parts, *_nodes(report)))) + "\n"
-
-
-def _quotas(quotas: Sequence[Object]) -> str:
-    rows = [_of_quota(quota, resource) for quota in quotas for resource in quota["used"]]
-    return table(["QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""], 2, 5, rows)
 
 
 def _bare(head: str) -> str:
@@ -49,15 +42,10 @@ def _bare(head: str) -> str:
 def _nodes(report: Report) -> list[str]:
     if report.placement is None:
         return []
-    rows = [[code(line[0]), *line[1:6], code(line[6])] for line in nodes.lines(report.placement)]
-    found = [[f"- {code(sentence)}"] for sentence in nodes.sentences(report.placement, report.shapes)]
+    rows = [[code(line[0]), *line[1:6], code(line[6])] for line in cells.lines(report.placement)]
+    found = [[f"- {code(sentence)}"] for sentence in cells.sentences(report.placement, report.shapes)]
     listed = "\n".join(line[0] for line in _fitting(found))
-    return [table(nodes.HEADS, 1, 6, rows), listed, nodes.ESTIMATE]
-
-
-def _of_quota(quota: Object, resource: str) -> list[str]:
-    amounts = [amount(resource, quota[key][resource]) for key in ("used", "hard", "free")]
-    return [code(about(quota)), code(resource), *amounts, "over" if resource in quota["exceeded"] else ""]
+    return [table(cells.HEADS, 1, 6, rows), listed, cells.ESTIMATE]
 
 
 def table(heads: Sequence[str], first: int, last: int, rows: Sequence[Sequence[str]]) -> str:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unicodedata import combining, east_asian_width
 
-from krm_fn.cli.sizes import DEVICES, nodes
-from krm_fn.cli.sizes.cells import about, costs, devices, figures, plain, stopped, without_pod
-from krm_fn.sizing.texts import amount
+from krm_fn.cli.sizes import DEVICES, cells
+from krm_fn.cli.sizes.cells import costs, devices, figures, plain, stopped, without_pod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from krm_fn.base.objects import Object
     from krm_fn.cli.sizes import Report
     from krm_fn.sizing.rows import Row
 
@@ -24,8 +22,8 @@ CUT = "…"
 def write(report: Report) -> str:
     """The rows with their sum, then the quotas, then in words which VMs get no pod, and what quotas stop; then nodes."""
     parts = [_rows(report)]
-    if report.quotas:
-        parts.append(_quotas(report.quotas, report.width))
+    if quotas := [*cells.quota_rows(report.quotas)]:
+        parts.append(aligned([("QUOTA", "RESOURCE", "USED", "HARD", "FREE", ""), *quotas], frozenset((2, 3, 4)), report.width))
     sentences = [
         *without_pod(report.sized),
         *costs(report),
@@ -48,9 +46,9 @@ def _rows(report: Report) -> str:
 def _nodes(report: Report) -> list[str]:
     if report.placement is None:
         return []
-    lines = _without_empty([nodes.HEADS, *nodes.lines(report.placement)], keep=len(nodes.HEADS) - 1)
-    found = nodes.sentences(report.placement, report.shapes)
-    return [aligned(lines, nodes.NUMBERS, report.width), "\n".join([*found, nodes.ESTIMATE])]
+    lines = _without_empty([cells.HEADS, *cells.lines(report.placement)], keep=len(cells.HEADS) - 1)
+    found = cells.sentences(report.placement, report.shapes)
+    return [aligned(lines, cells.NUMBERS, report.width), "\n".join([*found, cells.ESTIMATE])]
 
 
 def _cells(row: Row, *, priced: bool) -> tuple[str, ...]:
@@ -61,17 +59,6 @@ def _without_empty(lines: Sequence[tuple[str, ...]], keep: int) -> list[tuple[st
     """The lines without columns, behind the first, in which nothing stands below the head."""
     wanted = [place for place in range(len(lines[0])) if place < keep or any(line[place] for line in lines[1:])]
     return [tuple(line[place] for place in wanted) for line in lines]
-
-
-def _quotas(quotas: Sequence[Object], width: int) -> str:
-    lines = [("QUOTA", "RESOURCE", "USED", "HARD", "FREE", "")]
-    for quota in quotas:
-        for resource in quota["used"]:
-            used, hard, free = (amount(resource, quota[key][resource]) for key in ("used", "hard", "free"))
-            over = quota["exceeded"].get(resource)
-            word = f"over by {amount(resource, over)}" if over else ""
-            lines.append((about(quota), plain(resource), used, hard, free, word))
-    return aligned(lines, frozenset((2, 3, 4)), width) if len(lines) > 1 else ""
 
 
 def aligned(lines: Sequence[Sequence[str]], numbers: frozenset[int], width: int) -> str:

@@ -10,7 +10,7 @@ import io
 from typing import TYPE_CHECKING
 
 from krm_fn.base.markdown import code
-from krm_fn.cli.json_text import json_text
+from krm_fn.cli.output_files import json_text
 from krm_fn.cli.sizes.as_csv import number
 from krm_fn.cli.sizes.as_markdown import table
 from krm_fn.cli.sizes.as_table import aligned

@@ -9,7 +9,7 @@ from krm_fn import yamlio
 from krm_fn.base.objects import Ref
 from krm_fn.cli.formats import FORMATS, Report, written
 from krm_fn.findings.finding import Finding, Suppressed
-from krm_fn.repositories.merging import merged, merged_suppressed
+from krm_fn.findings.fingerprints import merged, merged_suppressed
 
 FOUND = Finding(
     rule="missing-object",
