@@ -153,8 +153,8 @@ def answer(assessment: Assessment, shared: Shared, namespace: str, name: str) ->
     `{"unknown": [names], "best": answer, "worst": answer}`.
     """
     best, worst = circumstances(assessment, shared)
-    answers = [_answer(each, assessment, namespace, name) for each in (best, worst)]
-    if answers[0] == answers[1]:
+    answers = [_answer(each, assessment, namespace, name) for each in ((best,) if best == worst else (best, worst))]
+    if answers[0] == answers[-1]:
         return answers[0]
     return {"unknown": _unknown(best, worst, assessment), "best": answers[0], "worst": answers[1]}
 
