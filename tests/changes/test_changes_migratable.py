@@ -83,6 +83,21 @@ def test_a_vm_that_something_else_keeps_from_moving_needs_a_restart_for_other_cl
     assert record["migration"]["because"] == ["VolumesChange"]
 
 
+def test_nobody_migrates_a_vm_whose_name_is_too_long_for_the_label_of_a_migration() -> None:
+    cluster: Object = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": "kubevirt"},
+        "spec": {"workloadUpdateStrategy": {"workloadUpdateMethods": ["LiveMigrate", "Evict"]}},
+    }
+    for length, by in ((63, "LiveMigrate"), (64, "nobody")):
+        name = "a" * length
+        shared = [claim("ReadWriteMany", name=name), cluster]
+        (record,) = diff([with_claim(name=name), *shared], [with_claim("3Gi", name), *shared])
+        assert record["migration"]["by"] == by
+        assert record.get("migratable", {}).get("reason") == (None if by == "LiveMigrate" else "NameTooLong")
+
+
 def test_more_memory_of_a_vm_with_a_device_of_the_host_needs_a_restart() -> None:
     permitted = {"pciHostDevices": [{"pciVendorSelector": "10DE:1EB8", "resourceName": "example.com/card"}]}
     cluster: Object = {
