@@ -228,3 +228,23 @@ def statuses_of(record):
     answer = record.get("migratable")
     answers = [] if answer is None else [answer["best"], answer["worst"]] if "unknown" in answer else [answer]
     return {each["liveMigratable"]["status"] == "True" for each in answers}
+
+
+@pytest.mark.parametrize("name", files("migratable"))
+def test_a_drain_that_hangs_is_told_of_every_instance_that_surely_cannot_migrate(name):
+    wrong, told = [], 0
+    for case in measured.cases(name, every=3):
+        out = krm_fn.process(resource_list({"config": {}, **case}, mode="validate"))
+        hanging = {key({"metadata": each["resourceRef"]}) for each in of_rule("blocked-drain", out)}
+        for vm, answer in case["expect"].items():
+            best = answer.get("best", answer)
+            if "eviction" in best:
+                told += best["eviction"]["effect"] == "refused"
+                if (best["eviction"]["effect"] == "refused") != (vm in hanging):
+                    wrong.append((case["id"], vm))
+    assert wrong == []
+    assert told
+
+
+def of_rule(rule, out):
+    return [each for each in out["results"] if each["tags"]["rule"] == rule]

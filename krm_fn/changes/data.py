@@ -1,17 +1,19 @@
 """What a change does to the data of machines: the disks that are deleted, refused, enlarged or taken over, and the ConfigMaps
 and Secrets that a guest reads.
 
-A DataVolume of a VM's dataVolumeTemplates belongs to the VM, and is deleted with it. Other DataVolumes and claims belong to the
-bundle: one that the bundle no longer has is deleted.
-upstream: pkg/virt-controller/watch/vm/vm.go:handleDataVolumes, pkg/controller/controller_ref_manager.go:ClaimMatchedDataVolumes
+A DataVolume of a VM's dataVolumeTemplates belongs to the VM, and is deleted with it, and so does the claim with the state of
+its TPM or EFI. Others belong to the bundle: one that the bundle no longer has is deleted, unless a mark keeps it.
+upstream: pkg/virt-controller/watch/vm/vm.go:handleDataVolumes, pkg/controller/controller_ref_manager.go:
+ClaimMatchedDataVolumes, pkg/storage/backend-storage/backend-storage.go:createPVC
 """
 
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.changes.owners import POOL
+from krm_fn.base.wording import listed
+from krm_fn.changes.owners import POOL, key_of
 from krm_fn.changes.scaling import RECREATED, SCALED_IN
 from krm_fn.kubevirt.holders import DATA_VOLUMES, SERVED
 from krm_fn.kubevirt.updates.data_volumes import CLAIM, DATA_VOLUME, Edit, edit_of_disk, size_of
@@ -19,6 +21,7 @@ from krm_fn.kubevirt.updates.machine import entries
 from krm_fn.kubevirt.updates.migration import VOLUMES
 from krm_fn.kubevirt.updates.pools import keeps_disks
 from krm_fn.kubevirt.updates.readings import READ, edit_of_read, readings_of
+from krm_fn.sizing.storage import named_state, state_of, states_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +45,23 @@ CLAIMS = (
     ("ephemeral", "persistentVolumeClaim", "claimName"),
     ("memoryDump", "claimName"),
 )
+# Marks of objects that stay in the cluster once the bundle no longer has them: of Flux (a label, too), Argo CD, Helm (and Argo
+# CD), of kpt and others that use cli-utils, of kapp. The values are in lower case; Argo CD takes several.
+MARKS = {
+    "kustomize.toolkit.fluxcd.io/prune": "disabled",
+    "argocd.argoproj.io/sync-options": "prune=false",
+    "helm.sh/resource-policy": "keep",
+    "cli-utils.sigs.k8s.io/on-remove": "keep",
+    "client.lifecycle.config.k8s.io/deletion": "detach",
+    "kapp.k14s.io/delete-strategy": "orphan",
+}
+
+
+def left_by(obj: Object) -> str:
+    """The mark because of which an object stays in the cluster once the bundle no longer has it; "" for none."""
+    found = {**labels_of(obj), **annotations_of(obj)}
+    marks = ((key, value, text(found.get(key)).lower().split(",")) for key, value in MARKS.items())
+    return next((f"{key}: {found[key]}" for key, value, given in marks if value in map(str.strip, given)), "")
 
 
 class Data:
@@ -67,11 +87,15 @@ class Data:
     def _of_templates(self, record: Object, old: Entry, new: Entry | None) -> Iterator[Object]:
         """What becomes of the DataVolumes of a VM that exists."""
         before, after = _templates(old), _templates(new)
+        if "leftBy" in record:
+            return
         goes = new is None or _is_made_anew(record, new, self._head)
+        numbers = "-*" if kind_of(old.obj) == POOL else ""
+        if goes:
+            yield from self._states(old, numbers)
         for name, spec in before.items():
-            shown = f"{name}-*" if kind_of(old.obj) == POOL else name
             if goes:
-                yield _deleted(DATA_VOLUME, shown, size_of(DATA_VOLUME, spec))
+                yield _deleted(DATA_VOLUME, name + numbers, size_of(DATA_VOLUME, spec))
             elif name not in after and _is_written(record):
                 yield _entry(
                     DATA_VOLUME, name, STAYS, "leaves dataVolumeTemplates; KubeVirt keeps it and deletes it with the VM"
@@ -84,6 +108,13 @@ class Data:
                 )
         if new is not None and not goes and _is_written(record):
             yield from self._taken_over(new, [name for name in after if name not in before])
+
+    def _states(self, old: Entry, numbers: str) -> Iterator[Object]:
+        """The claim with what a machine keeps of its TPM and EFI."""
+        spec, (namespace, name, _) = _spec(old, self._base.rendered(old)), key_of(old.obj)
+        for each in named_state(state_of(spec, ""), namespace, name + numbers, self._base.analysis.bundle):
+            what = f"the state of its {listed(states_of(spec), 'and')}"
+            yield _entry(CLAIM, each["name"], DELETED, what, size=each["size"])
 
     def _new(self, new: Entry | None) -> list[Object]:
         """What a VM that is new takes over."""
@@ -124,6 +155,8 @@ class Data:
                 was, now = self._both(kind, old, name)
                 if was and now:
                     yield from _edited(kind, name, edit_of_disk(kind, was, now, self._world(old)))
+                elif was and (mark := left_by(was)) and name in before:
+                    yield _entry(kind, name, STAYS, f"leaves the bundle, and stays in the cluster because of {mark}")
                 elif was and name in before and name not in told and not (moves and name not in after):
                     yield _deleted(kind, name, size_of(kind, as_map(was.get("spec"))), again=name in _templates(new))
         if new is not None:
@@ -194,8 +227,9 @@ def _templates(entry: Entry | None) -> dict[str, Object]:
     return {name: as_map(each.get("spec")) for each in found if (name := text(as_map(each.get("metadata")).get("name")))}
 
 
-def _spec(entry: Entry) -> Object:
-    return as_map(get(entry.obj, SERVED[group_of(entry.obj), kind_of(entry.obj)].instance))
+def _spec(entry: Entry, obj: Object | None = None) -> Object:
+    """The spec of an object's instances, in another form of the object if that is given."""
+    return as_map(get(obj or entry.obj, SERVED[group_of(entry.obj), kind_of(entry.obj)].instance))
 
 
 def _disks(entry: Entry | None) -> dict[str, None]:

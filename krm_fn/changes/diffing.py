@@ -7,11 +7,11 @@ from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.changes import policies
-from krm_fn.changes.data import Data
+from krm_fn.changes.data import Data, left_by
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
 from krm_fn.changes.opened_gates import OpenedGates
-from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET, VM, owner_of
+from krm_fn.changes.owners import INSTANCE, LEFT, POOL, REPLICA_SET, VM, owner_of
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import NOTHING, is_worth_telling, refused_record
@@ -119,7 +119,9 @@ class Sides(Value):
     def _record(self, key: Key, old: Entry | None, new: Entry | None) -> Object | None:
         """What happens to the object of a key; None where neither side of it can be in a cluster."""
         if old is None or new is None:
-            change = ADDED if old is None else "removed"
+            change, mark = (ADDED, "") if old is None else ("removed", left_by(old.obj))
+            if mark:
+                return {**_record(key, change), "effect": [LEFT], "leftBy": mark}
             unknown = self._unknown(key, self.head) if change == ADDED else {}
             return {**_record(key, change), "effect": [change], **({"unknown": unknown} if unknown else {})}
         if old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from krm_fn.base.objects import name_of
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.migratability import claims_of, verdict_of
-from krm_fn.kubevirt.updates.migration import shared
+from krm_fn.kubevirt.updates.migration import LONGEST, is_too_long, shared
 from krm_fn.kubevirt.updates.resources import NOT_MIGRATABLE
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.migratability import Assessment, Verdict
     from krm_fn.kubevirt.updates.transition import Transition
 
+TOO_LONG = {"reason": "NameTooLong", "message": f"a migration takes only names of at most {LONGEST} characters"}
 # The keys of a record that may differ where an instance can't be migrated.
 KEYS = ("effect", "restartRequired", "live", "atRestart", "migration")
 
@@ -57,6 +59,8 @@ def in_both_cases(pair: Pair, work: Callable[[Pair], Outcome]) -> Outcome:
 
 def told(outcome: Outcome, pair: Pair, vm: Object) -> Object:
     """The record with the reason for which the instance of this VM can't be migrated, or with what is not known."""
+    if "migration" in outcome.record and is_too_long(name_of(vm)):
+        return {**outcome.record, "migratable": {"status": "False", **TOO_LONG}}
     if outcome.assessment is None:
         return outcome.record
     own = outcome.assessment.with_claims(claims_of(as_list(get(vm, (*INSTANCE_SPEC, "volumes")))))

@@ -18,6 +18,9 @@ KINDS = tuple(row.kind for row in SERVED.values())
 # What a kind is called as the source of a cause.
 SOURCES = {VM: "vm", POOL: "pool", REPLICA_SET: "replicaSet", INSTANCE: "instance"}
 
+# The effect on an object that the bundle no longer has, and that what applies the bundle keeps in the cluster.
+LEFT = "left"
+
 Key = tuple[str, str, str]  # namespace, name, kind
 
 

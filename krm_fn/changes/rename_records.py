@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.base.paths import leaves
-from krm_fn.changes.owners import KINDS, key_of
+from krm_fn.changes.owners import KINDS, LEFT, key_of
 from krm_fn.changes.renames import SIZES, place
 from krm_fn.kubevirt.resolve import MATCHERS
 
@@ -29,8 +29,8 @@ def with_renames(records: Sequence[Object], found: Iterable[Rename]) -> list[Obj
     """The records, with one instead of two for each machine that has another name."""
     machines = {key_of(each.new.obj): each for each in found if kind_of(each.new.obj) in KINDS}
     by_key = {_key(record): record for record in records}
-    both = (({_old(each), new} <= by_key.keys(), new, each) for new, each in machines.items())
-    pairs = {new: each for known, new, each in both if known}
+    goes = {key for key, record in by_key.items() if LEFT not in record["effect"]}
+    pairs = {new: each for new, each in machines.items() if {_old(each), new} <= goes}
     gone = {_old(each) for each in pairs.values()}
     return [_merged(record, pairs, by_key) for record in records if _key(record) not in gone]
 

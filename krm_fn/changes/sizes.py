@@ -10,7 +10,7 @@ from functools import partial
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of
-from krm_fn.changes.owners import INSTANCE, KINDS, REPLICA_SET, key_of
+from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, REPLICA_SET, key_of
 from krm_fn.changes.quotas import changed_uses, limited_namespaces
 from krm_fn.kubevirt.pods import SIZE, Around, pod_size
 from krm_fn.kubevirt.releases import is_measured
@@ -98,7 +98,7 @@ class Sizes:
         removed, added = (_keys(records, change) - self._unknown for change in ("removed", "added"))
         before = _demands(self._base, lambda entry: self._is_limited(entry) or key_of(entry.obj) in removed)
         after = _demands(self._head, lambda entry: key_of(entry.obj) in added or self._is_made_anew(entry))
-        found = _with_pods(_with_pods(records, "removed", "before", before), "added", "after", after)
+        found = _with_pods(_with_pods(records, removed, "before", before), added, "after", after)
         if not self._limited:
             return found, []
         gone = removed | added  # a VM that no API server takes before the change is new, too
@@ -147,17 +147,17 @@ def _demands(side: Analysis, wanted: Callable[[Entry], bool]) -> list[Demand]:
 
 
 def _keys(records: Iterable[Object], change: str) -> frozenset[Key]:
-    return frozenset(_key(record) for record in records if record["change"] == change)
+    return frozenset(_key(record) for record in records if record["change"] == change and LEFT not in record["effect"])
 
 
 def _key(record: Object) -> Key:
     return record["namespace"], record["name"], record["kind"]
 
 
-def _with_pods(records: Iterable[Object], change: str, side: str, demands: Iterable[Demand]) -> list[Object]:
+def _with_pods(records: Iterable[Object], keys: frozenset[Key], side: str, demands: Iterable[Demand]) -> list[Object]:
     """The records with the pods of what is on one side only, and why new machines never start."""
     needs = {key_of(each.entry.obj): each.record for each in demands}
-    return [_with_pod(each, needs.get(_key(each), {}), side) if each["change"] == change else each for each in records]
+    return [_with_pod(each, needs.get(_key(each), {}), side) if _key(each) in keys else each for each in records]
 
 
 def _with_pod(record: Object, need: Object, side: str) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.value import Value
 from krm_fn.changes.data import DELETED, MISSING, STAYS, TAKEN_OVER
+from krm_fn.changes.owners import LEFT
 from krm_fn.kubevirt.updates.data_volumes import GROWS, REFUSED
 from krm_fn.kubevirt.updates.readings import LIVE, NEXT_START
 
@@ -32,7 +33,7 @@ LEVELS = (
     Level(word="live", effects=("live",), of_data=(LIVE, GROWS)),
     Level(
         word="any",
-        effects=("gateOpened", "atNextStart", "started", "added", "scaledOut", "newOnly"),
+        effects=("gateOpened", "atNextStart", "started", "added", "scaledOut", "newOnly", LEFT),
         of_data=(NEXT_START, MISSING, TAKEN_OVER, STAYS),
     ),
 )
@@ -65,6 +66,7 @@ CALLED = {
     "scaledOut": "scaled out",
     "newOnly": "new ones only",
     "atNextStart": "at the next start",
+    LEFT: "left in the cluster",
     "data:missing": "data missing",
     "data:atNextStart": "data at the next start",
     "data:takenOver": "data taken over",

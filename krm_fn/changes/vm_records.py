@@ -10,6 +10,7 @@ from krm_fn.changes.untouched import is_untouched, starts_the_same
 from krm_fn.kubevirt.updates.admission import admitted
 from krm_fn.kubevirt.updates.applying import applied, by_replacement
 from krm_fn.kubevirt.updates.machine import Machine
+from krm_fn.kubevirt.updates.migration import is_too_long
 from krm_fn.kubevirt.updates.transition import fresh, transition
 
 TYPE_CHECKING = False
@@ -32,7 +33,9 @@ def vm_record(pair: Pair, repeats: Repeats) -> Object:
         return untouched_record(old, *worlds)
     if how.new and starts_the_same(old, new, *worlds):
         return untouched_record(old, *worlds, existing=False)
-    return told(repeats.outcome(pair, _new if how.new else partial(in_both_cases, work=_updated)), pair, old)
+    work = _new if how.new else partial(in_both_cases, work=_updated)
+    alone = is_too_long(pair.owner.name)  # nobody migrates it, where others like it are
+    return told(work(pair) if alone else repeats.outcome(pair, work), pair, old)
 
 
 def _updated(pair: Pair) -> Outcome:

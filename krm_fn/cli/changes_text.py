@@ -42,6 +42,7 @@ LABELS = {
     "volumesChange": "no migration of volumes",
     "error": "error",
     "startError": "does not start",
+    "leftBy": "stays because of",
 }
 
 

@@ -55,6 +55,7 @@ OF_VM = {
     NEVER: "never start{s}",
     "startError": "can't start again",
     "atNextStart": "change{s} at the next start",
+    "left": "{is} no longer in the bundle, but stay{s} in the cluster",
     "data:missing": "lack{s} an object that the next start needs",
     "data:atNextStart": "get{s} other data at the next start",
     "data:takenOver": "take{s} a disk over",

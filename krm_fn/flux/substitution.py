@@ -15,7 +15,6 @@ from krm_fn.base.objects import annotations_of, labels_of
 from krm_fn.base.work import SpentError
 from krm_fn.flux.operators import UnsetVariableError, substituted
 from krm_fn.flux.templates import BadSubstitutionError
-from krm_fn.yamlio.go_text import go_text
 from krm_fn.yamlio.reader import read_piece
 
 if TYPE_CHECKING:
@@ -83,6 +82,8 @@ def _substituted(
         raise FluxError("name", f"Flux refuses the name {wrong!r} of a variable; expected letters, digits and _ alone")
     values = {name.encode(): value.replace("\n", "").encode() for name, value in variables.items()}
     try:
+        from krm_fn.yamlio.go_text import go_text  # only objects with variables need it
+
         made = substituted(go_text(obj).encode(), values, strict=strict, unknown=unknown, work=work)
     except UnsetVariableError as error:
         name = error.variable

@@ -174,11 +174,12 @@ def open_needs(vm: VmFacts | Entry) -> list[str]:
 
 def _open_values(obj: Object, instance: Path) -> list[str]:
     """The placeholders that decide whether an object starts machines and what they need; `instance` is the place of these."""
-    if not may_be_in(obj):
-        return []
     domain = (*instance, "domain")
     whole = (*STARTING, instance[:-1], instance, domain, (*domain, "devices"))
     sized = tuple((*domain, *step) for step in SIZED)
+    texts = [found for path in whole if isinstance(found := get(obj, path), str)]
+    if not may_be_in([*texts, *(get(obj, path) for path in sized)]):  # to look at all of an object takes ten times as long
+        return []
     return [
         f"{dotted(path)} is {word}"
         for path, word in open_values(obj)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # The kinds that bound what VMs may need.
 BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota")
 # The kinds that make instances without a VM.
+MIGRATION = "VirtualMachineInstanceMigration"
 WITHOUT_VM = tuple(holder.kind for holder in SERVED.values() if holder.vm is None)
 STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 
@@ -33,7 +34,11 @@ def completed(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> BundleFa
         from krm_fn.pipeline import bounds  # few bundles have any
 
         facts = bounds.with_bounds(facts)
-    if facts.cluster.setting("evictionStrategy") or any(get(vm.vm, STRATEGY) for vm in facts.vms):
+    if (
+        facts.cluster.setting("evictionStrategy")
+        or any(get(vm.vm, STRATEGY) for vm in facts.vms)
+        or facts.bundle.of_kind(MIGRATION)
+    ):
         from krm_fn.pipeline import evictions
 
         facts = evictions.with_evictions(facts)

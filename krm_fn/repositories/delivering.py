@@ -18,7 +18,6 @@ from krm_fn.repositories.traces import SEPARATOR, given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.writers import Origin
 from krm_fn.sources.files import with_more_unsaved
-from krm_fn.yamlio.go_text import go_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -63,6 +62,8 @@ def given(target: Target, built: Built, stated: Mapping[str, str], unknown: list
     except InputError as error:
         return refused(delivery, error)
     texts = [part.removesuffix(b"\n") + b"\n" for part in found.data.split(SEPARATOR)]
+    from krm_fn.yamlio.go_text import go_text  # only deliveries with steps need it
+
     written = [texts[number] if obj == items[number] else go_text(obj).encode() for number, obj in made]
     return found.but(
         data=b"---\n".join(written),

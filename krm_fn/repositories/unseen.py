@@ -12,7 +12,6 @@ from krm_fn.pipeline import stages
 from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.pipeline.stages import Judging
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.repositories.explained import placed
 from krm_fn.repositories.fixes import Fix
 from krm_fn.rules import registry
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
@@ -48,6 +47,8 @@ def lacking(left: Leaving, taken: Taken, settings: TargetSettings) -> Iterator[t
             needed = _needed(items, stage, lines)
             facts = RepositoryFacts(release=release, unseen=(UnseenConfiguration(lines=needed, vms=vms),))
             for each in registry.judge_bundle(facts, settings.config.severity, "repository"):
+                from krm_fn.repositories.explained import placed  # few steps lack something
+
                 finding = fingerprints.printed([each.but(**placed(stage.step))])[0]
                 yield finding, _fix(stage.step, needed, finding.fingerprint)
 

@@ -45,11 +45,19 @@ def state_of(instance_spec: Object, storage_class: str) -> Object:
     `storage_class` is that of the cluster's `vmStateStorageClass`, "" for the default class.
     upstream: IsBackendStorageNeeded, createPVC
     """
-    tpm = as_map(get(instance_spec, ("domain", "devices", "tpm")))
-    keeps_tpm = tpm.get("persistent") is True and tpm.get("enabled") is not False
-    if not keeps_tpm and get(instance_spec, PERSISTENT_EFI) is not True:
+    if not states_of(instance_spec):
         return {}
     return {"kind": STATE, **({"storageClass": storage_class} if storage_class else {}), "size": STATE_SIZE}
+
+
+def states_of(instance_spec: Object) -> list[str]:
+    """What an instance keeps the state of."""
+    tpm = as_map(get(instance_spec, ("domain", "devices", "tpm")))
+    kept = {
+        "TPM": tpm.get("persistent") is True and tpm.get("enabled") is not False,
+        "EFI": get(instance_spec, PERSISTENT_EFI) is True,
+    }
+    return [name for name, is_kept in kept.items() if is_kept]
 
 
 def named_state(state: Object, namespace: str, name: str, bundle: Bundle) -> list[Object]:

@@ -94,6 +94,90 @@ def test_the_level_of_data_is_below_refusals_and_above_what_is_made_anew() -> No
     assert [fails(without_disk, word) for word in ("refused", "data", "recreate")] == [False, False, True]
 
 
+WITH_TPM = {"tpm": {"persistent": True}}
+
+
+def with_state(name: str = "web", **devices: Any) -> Object:
+    """A VM whose TPM KubeVirt keeps in a claim of its own."""
+    made = vm(name)
+    made["spec"]["template"]["spec"]["domain"]["devices"].update(devices or WITH_TPM)
+    return made
+
+
+def test_the_state_of_a_tpm_is_deleted_with_its_vm() -> None:
+    state = {"kind": "PersistentVolumeClaim", "name": "persistent-state-for-web", "effect": "deleted", "size": "10Mi"}
+    (record,) = answer([with_state()], [])["vms"]
+    assert record["data"] == [{**state, "message": "the state of its TPM"}]
+    assert effects([with_state()], [with_state("shop")]) == [(state["kind"], state["name"], "deleted")]
+    assert effects([with_state(tpm={})], []) == effects([with_state()], [vm()]) == []
+
+
+def test_a_preference_says_that_the_state_of_efi_is_kept() -> None:
+    kept = {"firmware": {"preferredEfi": {"persistent": True}}}
+    preference = {
+        "apiVersion": "instancetype.kubevirt.io/v1beta1",
+        "kind": "VirtualMachinePreference",
+        "metadata": {"name": "p"},
+        "spec": kept,
+    }
+    referring = vm(preference={"name": "p", "kind": "VirtualMachinePreference"})
+    (record,) = answer([referring, preference], [preference])["vms"]
+    assert [(each["name"], each["message"]) for each in record["data"]] == [
+        ("persistent-state-for-web", "the state of its EFI")
+    ]
+
+
+KEEPERS = [
+    ("annotations", "kustomize.toolkit.fluxcd.io/prune", "disabled"),
+    ("labels", "kustomize.toolkit.fluxcd.io/prune", "Disabled"),
+    ("annotations", "argocd.argoproj.io/sync-options", "ServerSideApply=true, Prune=false"),
+    ("annotations", "helm.sh/resource-policy", "keep"),
+    ("annotations", "cli-utils.sigs.k8s.io/on-remove", "keep"),
+    ("annotations", "client.lifecycle.config.k8s.io/deletion", "detach"),
+    ("annotations", "kapp.k14s.io/delete-strategy", "orphan"),
+]
+
+
+@pytest.mark.parametrize(("where", "key", "value"), KEEPERS)
+def test_what_applies_an_object_leaves_it_there_where_a_mark_says_so(where: str, key: str, value: str) -> None:
+    def marked(obj: Object) -> Object:
+        return {**obj, "metadata": {**obj["metadata"], where: {key: value}}}
+
+    found = answer([marked(owner())], [])
+    (record,) = found["vms"]
+    assert (record["effect"], record["leftBy"]) == (["left"], f"{key}: {value}")
+    assert {"data", "deletes", "pod"}.isdisjoint(record)
+    assert found["summary"]["levels"] == {"any": 1}
+    assert f"stays because of: {key}: {value}" in text_of(found, color=False)
+    assert effects([marked(user()), data_volume()], []) == [("DataVolume", "img", "deleted")]
+    assert effects([user(), marked(data_volume())], [user()]) == [("DataVolume", "img", "stays")]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("argocd.argoproj.io/sync-options", "Delete=false"),  # about the deletion of the whole application
+        ("argocd.argoproj.io/sync-options", "Prune=true"),
+        ("kustomize.toolkit.fluxcd.io/prune", "enabled"),
+        ("helm.sh/resource-policy", ""),
+    ],
+)
+def test_other_marks_keep_nothing(key: str, value: str) -> None:
+    found = owner()
+    found["metadata"]["annotations"] = {key: value}
+    assert effects([found], []) == [("DataVolume", "web-root", "deleted")]
+
+
+def test_a_vm_that_is_left_is_not_renamed() -> None:
+    old = vm()
+    old["metadata"]["annotations"] = {"helm.sh/resource-policy": "keep"}
+    found = answer([old], [vm("shop")])["vms"]
+    assert [(each["name"], each["change"], each["effect"]) for each in found] == [
+        ("shop", "added", ["added"]),
+        ("web", "removed", ["left"]),
+    ]
+
+
 @pytest.mark.parametrize("root", ["web-root", "webroot", "the-web-root"])
 @pytest.mark.parametrize("renamed", [True, False])
 def test_a_rename_shows_whether_the_name_in_the_templates_changes_or_not(root: str, *, renamed: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from diffing import diff, vm
 
 if TYPE_CHECKING:
@@ -56,6 +57,45 @@ def test_volumes_that_a_migration_copies_need_not_be_shared() -> None:
     (record,) = diff([old, *claims], [new, *claims])
     assert record["migration"]["because"] == ["VolumesChange"]
     assert "migratable" not in record
+
+
+@pytest.mark.parametrize(
+    ("devices", "reason"),
+    [
+        (
+            {"interfaces": [{"name": "default", "bridge": {}}]},
+            "InterfaceNotLiveMigratable: cannot migrate VMI which",
+        ),
+        ({"gpus": [{"name": "g", "deviceName": "a"}]}, "HostDeviceNotLiveMigratable: VMI specifies a GPU but feature gate"),
+    ],
+)
+def test_a_vm_that_something_else_keeps_from_moving_needs_a_restart_for_other_claims(devices: Object, reason: str) -> None:
+    old, new = with_claim(), with_claim()
+    for each in (old, new):
+        each["spec"]["updateVolumesStrategy"] = "Migration"
+        each["spec"]["template"]["spec"]["domain"]["devices"] |= devices
+    new["spec"]["template"]["spec"]["volumes"] = [{"name": "root", "persistentVolumeClaim": {"claimName": "new-root"}}]
+    claims = [claim("ReadWriteOnce"), claim("ReadWriteMany", name="new")]
+    (record,) = diff([old, *claims], [new, *claims])
+    assert record["restartRequired"].startswith(f"cannot migrate the volumes as the VMI isn't migratable: {reason}")
+    assert "migration" not in record
+    (record,) = diff([old, *claims], [new, *claims], migratable=True)
+    assert record["migration"]["because"] == ["VolumesChange"]
+
+
+def test_nobody_migrates_a_vm_whose_name_is_too_long_for_the_label_of_a_migration() -> None:
+    cluster: Object = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "KubeVirt",
+        "metadata": {"name": "kubevirt"},
+        "spec": {"workloadUpdateStrategy": {"workloadUpdateMethods": ["LiveMigrate", "Evict"]}},
+    }
+    for length, by in ((63, "LiveMigrate"), (64, "nobody")):
+        name = "a" * length
+        shared = [claim("ReadWriteMany", name=name), cluster]
+        (record,) = diff([with_claim(name=name), *shared], [with_claim("3Gi", name), *shared])
+        assert record["migration"]["by"] == by
+        assert record.get("migratable", {}).get("reason") == (None if by == "LiveMigrate" else "NameTooLong")
 
 
 def test_more_memory_of_a_vm_with_a_device_of_the_host_needs_a_restart() -> None:

@@ -213,3 +213,21 @@ def test_a_pool_shares_a_claim_with_itself_but_not_what_its_templates_make():
     own = machine(volumes={"root": {"dataVolume": {"name": "root"}}})
     own["spec"]["dataVolumeTemplates"] = [{"metadata": {"name": "root"}, "spec": {"source": {"blank": {}}, "storage": {}}}]
     assert in_two(pool(own)) == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "spec", "found"),
+    [
+        ("2Gi", {}, [("warning", "web")]),
+        ("2Gi", {"kubevirtVersion": "1.5"}, []),  # KubeVirt refuses it
+        ("2Gi", {"configuration": {"vmRolloutStrategy": "Stage"}}, []),
+        ("4Gi", {}, []),
+        ("4Gi", {"severity": {"little-headroom": "info"}}, [("info", "web")]),
+        ("0", {}, []),
+    ],
+)
+def test_a_limit_below_the_memory_of_a_guest_is_told_where_kubevirt_lets_it_in(limit, spec, found):
+    vm = machine()
+    domain = vm["spec"]["template"]["spec"]["domain"]
+    domain |= {"memory": {"guest": "4Gi"}, "resources": {"limits": {"memory": limit}}}
+    assert [each[:2] for each in said("little-headroom", vm, **spec)] == found

@@ -116,9 +116,11 @@ def with_storage_classes(vm: Object, preference: Object, release: Release, *, tr
     upstream: pkg/instancetype/webhooks/vm/mutator.go:mutateDataVolumeTemplates
     """
     name = get(preference, ("volumes", "preferredStorageClassName"))
+    if not is_set(name):
+        return vm
     templates = as_list(get(vm, DATA_VOLUMES))
     keys = [key for key, since in CLAIMS if release.within(since=since)]
-    if not is_set(name) or not any(_claims_without_class(template, keys) for template in templates):
+    if not any(_claims_without_class(template, keys) for template in templates):
         return vm
     templates = copy(templates)
     for number, template in enumerate(templates):

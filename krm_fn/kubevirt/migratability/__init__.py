@@ -15,7 +15,7 @@ from krm_fn.kubevirt.migratability.obstacles import CLAIM, OBSTACLES, TSC, claim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
@@ -153,8 +153,8 @@ def answer(assessment: Assessment, shared: Shared, namespace: str, name: str) ->
     `{"unknown": [names], "best": answer, "worst": answer}`.
     """
     best, worst = circumstances(assessment, shared)
-    answers = [_answer(each, assessment, namespace, name) for each in (best, worst)]
-    if answers[0] == answers[1]:
+    answers = [_answer(each, assessment, namespace, name) for each in ((best,) if best == worst else (best, worst))]
+    if answers[0] == answers[-1]:
         return answers[0]
     return {"unknown": _unknown(best, worst, assessment), "best": answers[0], "worst": answers[1]}
 
@@ -191,17 +191,30 @@ def _unknown(best: Circumstances, worst: Circumstances, assessment: Assessment) 
 def _answer(seen: Circumstances, assessment: Assessment, namespace: str, name: str) -> Object:
     reasons = seen.holding(assessment)
     live = [{"reason": each.reason, "message": _message(each)} for each in reasons if each.live]
-    stored = {each.reason: f"{each.reason}: {_message(each)}" for each in reversed(reasons) if each.storage}
+    stored = _immovable(reasons)
     found: Object = {"liveMigratable": {"status": "False", **live[0]} if live else {"status": "True"}}
     if live[1:]:
         found["also"] = live[1:]
     if not live:
         found["migrationMethod"] = BLOCK if assessment.copies_disks else MEMORY_ONLY
-    refused = {"status": "False", "reason": NOT_MIGRATABLE, "message": ", ".join(reversed(stored.values()))}
+    refused = {"status": "False", "reason": NOT_MIGRATABLE, "message": stored}
     found["storageLiveMigratable"] = refused if stored else {"status": "True"}
     found["evictionStrategy"] = assessment.strategy
     found["eviction"] = eviction(assessment.strategy, namespace, name, migratable=not live)
     return found
+
+
+def _immovable(reasons: Iterable[Reason]) -> str:
+    """Why the instance could not even be migrated with its disks, each reason once, in one text; "" where it could."""
+    stored = {each.reason: f"{each.reason}: {_message(each)}" for each in reversed([*reasons]) if each.storage}
+    return ", ".join(reversed(stored.values()))
+
+
+def immovable(assessment: Assessment, shared: Shared) -> str:
+    """The message of the condition StorageLiveMigratable; "" where it is true, or may be."""
+    if not any(each.storage for each in assessment.reasons):
+        return ""
+    return _immovable(circumstances(assessment, shared)[0].holding(assessment))
 
 
 def _message(reason: Reason) -> str:

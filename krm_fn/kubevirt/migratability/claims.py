@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.external import CLAIM, PROFILE, covering
-from krm_fn.base.objects import annotations_of, name_of, text
+from krm_fn.base.objects import annotations_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Resolved = Callable[[Entry], Resolution | None]
 
 SHARED = "ReadWriteMany"
+HOLDERS = {row.kind: row for row in RENDERED}
 OF_PROFILE = "FromStorageProfile"
 # The classes that CDI takes where none is named: the first of these annotations that a class has.
 DEFAULT_CLASS = ("storageclass.kubevirt.io/is-default-virt-class", "storageclass.kubernetes.io/is-default-class")
@@ -66,9 +67,8 @@ class Claims:
         entry = self._templates.get((namespace, name))
         if entry is None:
             return {}
-        holder = next(row for row in RENDERED if row.kind == entry.obj.get("kind"))
         found = self._resolved(entry)
-        vm = found.vm if found else as_map(get(entry.obj, holder.in_vm(())))
+        vm = found.vm if found else as_map(get(entry.obj, HOLDERS[kind_of(entry.obj)].in_vm(())))
         preference = found.preference.spec if found and found.preference else {}
         templates = as_list(get(with_storage_classes(vm, preference, self._release), DATA_VOLUMES))
         return next((as_map(get(each, ("spec",))) for each in templates if get(each, ("metadata", "name")) == name), {})

@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.pods.launch import Launch
     from krm_fn.kubevirt.releases import Version
@@ -176,6 +177,35 @@ def _passes_hyperv(launch: Launch) -> bool:
 
 def _isolates(launch: Launch) -> bool:
     return launch.dedicated and launch.cpu.get("isolateEmulatorThread") is True
+
+
+# Where what an obstacle needs stands: in an instance, in an instancetype and in a preference.
+NEEDED: tuple[Path, ...] = (
+    *((*DEVICES, key) for key in ("hostDevices", "gpus", "filesystems")),
+    *(("domain", "features", key) for key in ("hyperv", "hypervPassthrough")),
+    *(("domain", "launchSecurity"), ("domain", "cpu", "isolateEmulatorThread")),
+    *((key,) for key in ("hostDevices", "gpus", "launchSecurity")),
+    *(("cpu", "isolateEmulatorThread"), ("features", "preferredHyperv"), ("features", "preferredHypervPassthrough")),
+)
+
+
+def may_have_some(spec: Object, sources: Iterable[Object], is_shared: Callable[[str], bool | None]) -> bool:
+    """False for an instance that surely has no obstacle, from its spec as the VM states it, and what an instancetype and a
+    preference give. No instance has to be made to see that.
+    """
+    pod = next(
+        (as_map(each).get("name") for each in as_list(spec.get("networks")) if as_map(each).get("pod") is not None), None
+    )
+    interfaces = [as_map(each) for each in as_list(get(spec, (*DEVICES, "interfaces")))]
+    if not interfaces or any(each.get("name") == pod and each.get("masquerade") is None for each in interfaces):
+        return True
+    if any(get(each, path) is not None for each in (spec, *sources) for path in NEEDED):
+        return True
+    if any(get(each, ("lun", "reservation")) is not None for each in as_list(get(spec, (*DEVICES, "disks")))):
+        return True
+    volumes = [as_map(each) for each in as_list(spec.get("volumes"))]
+    claims = filter(None, map(claim_of, volumes))
+    return any("hostDisk" in each for each in volumes) or any(is_shared(name) is False for name in claims)
 
 
 DISKS, DEVICE = "DisksNotLiveMigratable", "HostDeviceNotLiveMigratable"

@@ -97,7 +97,8 @@ class Machine(Value):
     `pins` are by matcher. `stored` are the revisions that the controller made for it, by name. `started` is the spec with which
     the instance was started; its matchers name the revisions of that time. `restart` is the message of the condition
     RestartRequired. `error` is why the controller does not get through; `unresolved`: already the references stop it.
-    `volumes_change` is why a volume migration cannot start. `strategy` is the run strategy that was last seen.
+    `volumes_change` is why a volume migration cannot start. `immovable` is why the instance can't be migrated even with its
+    volumes, "" where it can. `strategy` is the run strategy that was last seen.
     """
 
     vm: Object
@@ -110,6 +111,7 @@ class Machine(Value):
     unresolved: bool = False
     volumes_change: str = ""
     migratable: bool = True
+    immovable: str = ""
     strategy: str = ""
 
     @property

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.machine import Machine, World
 
 LIVE_MIGRATE, EVICT, NOBODY = "LiveMigrate", "Evict", "nobody"
+LONGEST = 63  # characters of a label
 HOT_CPU, HOT_MEMORY, VOLUMES, REQUIRED = "HotVCPUChange", "HotMemoryChange", "VolumesChange", "MigrationRequired"
+
+
+def is_too_long(name: str) -> bool:
+    """True for the name of a machine that no migration can have as a label.
+
+    upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/migration-create-mutator.go:addMigrationSelectorLabel
+    """
+    return len(name) > LONGEST
 
 
 def migration(before: Machine, after: Machine, world: World) -> Object | None:
@@ -60,6 +69,8 @@ def shared(namespace: str, origin: World, world: World) -> Shared:
 
 
 def _by(machine: Machine, world: World) -> str:
+    if is_too_long(machine.name):
+        return NOBODY  # the API server refuses the migrations that the updater creates
     moves = machine.migratable or bool(machine.running and machine.running.moving)
     if LIVE_MIGRATE in world.update_methods and moves:
         return LIVE_MIGRATE

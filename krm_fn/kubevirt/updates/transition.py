@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.objects import metadata, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.migratability import verdict_of
+from krm_fn.kubevirt.migratability import immovable, verdict_of
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.admission import Verdict, admitted, written
@@ -113,8 +113,9 @@ def transition(old: Object, new: Object, base: World, head: World, *, write: Wri
     first, start = started(created(was, base, migratable=migratable is not False), base)
     known = assessment(first, head) if migratable is None else None
     if known:
-        status = verdict_of(known, shared(first.namespace, base, head)).status
-        first = first.but(migratable=status is not False)
+        claims = shared(first.namespace, base, head)
+        migratable = verdict_of(known, claims).status is not False
+        first = first.but(migratable=migratable, immovable=immovable(known, claims))
     vm = write(was, now, first.vm)
     verdict = Verdict(vm=first.vm) if vm is None else admitted(first.but(vm=stored(vm)), head, before=first.vm)
     settled_at = settled(first.but(vm=verdict.vm) if verdict.allowed else first, head)

@@ -25,6 +25,7 @@ EXCHANGE_GATE, MIGRATION_GATE = "VolumesUpdateStrategy", "VolumeMigration"
 EXCHANGED = "the volumes replacement is effective only after restart"
 MISSING = "One of the destination volumes doesn't exist"
 FAULTS = ("filesystems", "shareable", "luns")
+IMMOVABLE = "cannot migrate the volumes as the VMI isn't migratable: {}"
 LEFT_BEHIND = "cannot migrate the VM. The volume {} is RWO and not included in the migration volumes"
 # Access modes with which several nodes can use a claim.
 SHARED = ("ReadOnlyMany", "ReadWriteMany")
@@ -57,6 +58,8 @@ def migrate(machine: Machine, running: Running, world: World) -> Moved:
     invalid = "" if missing else _invalid(machine, running, changed)
     if missing or invalid:
         return Moved(running=running, restart=invalid, waiting=missing)
+    if machine.immovable:
+        return Moved(running=running, restart=IMMOVABLE.format(machine.immovable))
     left = [name for name in by_name(volumes_of(running.spec)) if name in running.unshared and name not in changed]
     if left:
         return Moved(running=running, restart=LEFT_BEHIND.format(left[0]))

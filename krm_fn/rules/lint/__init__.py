@@ -54,7 +54,7 @@ NEEDS: Needs = {
     "headless_user_data": _has_machines,
     "ignored_preset_field": _has("VirtualMachineInstancePreset"),
     "ignored_topology": lambda facts: facts.release.within(until=NAMED_SINCE),
-    "little_headroom": _asked("little-headroom"),
+    "little_headroom": _has_machines,
     "missing_data_key": _beside_machines("Secret", "ConfigMap", "SealedSecret", "ExternalSecret"),
     "migration_over_quota": lambda facts: facts.quotas,
     "missing_resource_injector": _has("NetworkAttachmentDefinition"),

@@ -1,13 +1,15 @@
-"""Two machines write to the same disk.
+"""Two machines write to the same disk, or a machine to a disk that is to be cloned.
 
 What it finds: a PersistentVolumeClaim or DataVolume that two machines of a namespace use for writing at the same time: VMs
 that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. If one of
 them is started only by hand (`Manual`), it is an info. It is allowed if one of the two is read-only (`readOnly`, `readonly`,
 a CD-ROM), if both disks are `shareable`, or if the access modes in the bundle have ReadWriteMany, as cluster file systems
-need it. Volumes that virtiofs shares are skipped.
+need it. Volumes that virtiofs shares are skipped. Also a DataVolume that clones the claim of such a machine (`source.pvc`): an
+info.
 
 Why it matters: at best the second machine does not start, because its pod can't attach the volume or QEMU finds the disk
 locked. On block storage without locks both run, and destroy the file system. KubeVirt checks one VM at a time.
+CDI starts a clone only while no pod writes to the source (`CloneSourceInUse`), and waits until the machine is stopped.
 
 Fix: give each machine its own disk, make it read-only in one, or, for guests that are designed to share it, set
 `shareable: true` on both disks and ReadWriteMany on the claim.
@@ -41,6 +43,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
 from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.machines import machines
 
@@ -48,6 +51,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from krm_fn.base.bundle import Entry
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
 SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
 # Where a claim, or what creates one, has its access modes.
 MODES = (("spec", "accessModes"), ("spec", "pvc", "accessModes"), ("spec", "storage", "accessModes"))
+CLONED: Path = ("spec", "source", "pvc")
 SHARED = "ReadWriteMany"
 
 
@@ -72,6 +77,7 @@ class Use(Value):
 @rule(severity="warning")
 def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
     running = [machine for machine in machines(facts.bundle) if machine.starts or machine.by_hand]
+    yield from _waiting_clones(facts, running)
     running.sort(key=lambda machine: machine.by_hand)
     contested = _contested(running)
     if not contested:
@@ -86,6 +92,32 @@ def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
         shared = _shared(facts, running)
         for key, hits in clashing.items():
             yield from hits if key not in shared else ()
+
+
+def _waiting_clones(facts: BundleFacts, running: list[Machine]) -> Iterator[Hit]:
+    """The DataVolumes that clone a disk to which a machine writes that always runs.
+
+    upstream: containerized-data-importer pkg/controller/clone/common.go:IsSourceClaimReady
+    """
+    places: list[tuple[Entry, Path]] = [(entry, ()) for entry in facts.bundle.of_kind("DataVolume", "cdi.kubevirt.io")]
+    for holder in RENDERED:
+        at = holder.in_vm(DATA_VOLUMES)
+        for entry in facts.bundle.of_kind(holder.kind, holder.group):
+            places += [(entry, (*at, index)) for index, _ in enumerate(as_list(get(entry.obj, at)))]
+    clones = [(entry, (*path, *CLONED), as_map(get(entry.obj, (*path, *CLONED)))) for entry, path in places]
+    if not any(source for _, _, source in clones):
+        return
+    writers = {(each.namespace, use.name): each for each in running if each.starts for use in _writes(each)}
+    for entry, path, source in clones:
+        namespace = text(source.get("namespace")) or effective_namespace(entry.obj)
+        if machine := writers.get((namespace, text(source.get("name")))):
+            yield Hit(
+                message=f"CDI waits with the clone while {machine} uses the source; clone a snapshot, or stop the VM meanwhile",
+                path=path,
+                about=entry,
+                severity="info",
+                related=also(machine.entry, machine.path),
+            )
 
 
 def _contested(running: list[Machine]) -> set[tuple[str, str]]:

@@ -1,11 +1,12 @@
-"""A memory limit leaves no room beside the guest's memory.
+"""A memory limit leaves no room for the guest's memory, or beside it.
 
-What it finds: a machine whose `resources.limits.memory` is less than 100Mi above `memory.guest`. Machines with dedicated CPUs
-or huge pages are skipped, which need equal amounts. The rule is off until the config gives it a severity: KubeVirt adds its own
-estimate of what the pod needs beside the guest.
+What it finds: a machine whose `memory.guest` is above `resources.limits.memory`, unless KubeVirt refuses it: with the rollout
+strategy `LiveUpdate`, which is the default since 1.6, it lets the machine in. If the config gives the rule a severity, it also
+finds limits less than 100Mi above `memory.guest`. KubeVirt adds only an estimate of what the pod needs beside the guest.
+Machines with dedicated CPUs or huge pages are skipped, which need equal amounts.
 
-Why it matters: the estimate is only that. Where QEMU needs more, for devices, migrations or many disks, the kernel kills it,
-and the guest stops as if its power had failed.
+Why it matters: the pod gets no more memory than the limit and KubeVirt's estimate. Once the guest or QEMU uses more, the kernel
+kills QEMU, and the guest stops as if its power had failed.
 
 Fix: delete the limit, or set it 100Mi or more above the guest's memory.
 
@@ -24,6 +25,7 @@ from __future__ import annotations
 from krm_fn.base.paths import get
 from krm_fn.base.wording import brief
 from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.updates.machine import LIVE
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.machines import machines
 
@@ -40,18 +42,22 @@ EQUAL: tuple[Path, ...] = (("domain", "memory", "hugepages"), ("domain", "cpu", 
 ENOUGH = parse("100Mi")
 
 
-@rule(severity="info", on_demand=True)
+@rule(severity="info", worst="warning", upstream="pkg/virt-controller/services/renderresources.go:WithMemoryOverhead")
 def little_headroom(facts: BundleFacts) -> Iterator[Hit]:
+    over = facts.cluster.rollout_strategy(facts.release) == LIVE
+    close = "little-headroom" in facts.config.severity
     for machine in machines(facts.bundle):
         written, given = get(machine.spec, LIMIT), get(machine.spec, GUEST)
         limit, guest = parse(written), parse(given)
-        if limit is None or guest is None or ENOUGH is None or any(get(machine.spec, path) for path in EQUAL):
+        if not limit or not guest or ENOUGH is None or not limit.nanos:
             continue
-        if 0 <= limit.nanos - guest.nanos < ENOUGH.nanos:
-            fact = f"the limit of {brief(written)} leaves QEMU only KubeVirt's estimate beside the guest's {brief(given)}"
-            yield Hit(
-                message=f"{fact}; delete it, or set it 100Mi higher",
-                path=(*machine.path, *LIMIT),
-                current=written,
-                about=machine.entry,
+        room = limit.nanos - guest.nanos
+        hit = Hit(message="", path=(*machine.path, *LIMIT), current=written, about=machine.entry)
+        if room < 0 and over:
+            fact = (
+                f"the limit of {brief(written)} is below the guest's {brief(given)}: the kernel kills the guest that uses more"
             )
+            yield hit.but(message=f"{fact}; delete the limit, or set it 100Mi above the guest's memory", severity="warning")
+        elif 0 <= room < ENOUGH.nanos and close and not any(get(machine.spec, path) for path in EQUAL):
+            fact = f"the limit of {brief(written)} leaves QEMU only KubeVirt's estimate beside the guest's {brief(given)}"
+            yield hit.but(message=f"{fact}; delete it, or set it 100Mi higher")

@@ -24,6 +24,7 @@ from __future__ import annotations
 from krm_fn.base.objects import name_of
 from krm_fn.base.paths import get
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.kubevirt.updates.migration import LONGEST
 from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.machines import machines
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.bundles import BundleFacts
 
-LONGEST = 63  # characters of a label
 NAME: Path = ("metadata", "name")
 
 

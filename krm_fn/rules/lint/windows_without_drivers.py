@@ -1,12 +1,16 @@
-"""Windows is installed to a virtio disk without its drivers.
+"""Windows is installed to a virtio disk without its drivers, or comes from a hypervisor that has none.
 
 What it finds: a Windows VM that boots from an empty disk on the bus virtio and has one CD-ROM with an installer, and no disk
-with the virtio drivers. What makes it a Windows VM is its preference, a label or annotation with the operating system, or
-Hyper-V features. A disk has the drivers if its name, its image or its claim says `virtio`, `driver` or `guest-tools`.
+with the virtio drivers. Also one that boots on virtio from a disk that CDI imports as it is from VMware or oVirt (`vddk`,
+`imageio`): an info, because the drivers may be there. What makes it a Windows VM is its preference, a label or annotation with
+the operating system, or Hyper-V features. A disk has the drivers if its name, its image or its claim says `virtio`, `driver` or
+`guest-tools`.
 
-Why it matters: Windows has no virtio drivers of its own. Its setup shows no disk, and an unattended one stops.
+Why it matters: Windows has no virtio drivers of its own. Its setup shows no disk, and an unattended one stops. An imported
+Windows stops with INACCESSIBLE_BOOT_DEVICE.
 
-Fix: add the drivers as a second CD-ROM (`quay.io/kubevirt/virtio-container-disk`), or set the bus of the disk to `sata`.
+Fix: add the drivers as a second CD-ROM (`quay.io/kubevirt/virtio-container-disk`), or set the bus of the disk to `sata`. An
+imported Windows can change to virtio after its first start on `sata`, with the drivers installed.
 
 Example:
 
@@ -54,18 +58,31 @@ OS_KEY = "os.template.kubevirt.io/win"
 DRIVERS = ("virtio", "driver", "guest-tools")
 # The sources of a volume that hold no installer.
 DATA = ("sysprep", "cloudInitNoCloud", "cloudInitConfigDrive", "configMap", "secret", "downwardAPI", "serviceAccount")
+# Sources of a disk: those that leave it empty, and those that copy the disk of another hypervisor.
+EMPTY, IMPORTS = ("emptyDisk", "blank"), ("vddk", "imageio")
 LAST = 1 << 32  # a disk without bootOrder comes after those with one
 
 
 @rule(severity="warning")
 def windows_without_drivers(facts: BundleFacts) -> Iterator[Hit]:
     for machine in machines(facts.bundle):
-        if not _is_windows(machine):
-            continue
         disks = [as_map(disk) for disk in as_list(get(machine.spec, DISKS))]
         volumes = {text(as_map(each).get("name")): as_map(each) for each in as_list(machine.spec.get("volumes"))}
         boot = min((disk for disk in disks if "cdrom" not in disk), key=_order, default=None)
-        if boot and _bus(boot, machine) == "virtio" and _is_empty(volumes.get(text(boot.get("name")), {}), machine, facts):
+        source = _source(volumes.get(text((boot or {}).get("name")), {}), machine, facts)
+        if not boot or not source or not _is_windows(machine) or _bus(boot, machine) != "virtio":
+            continue
+        if source in IMPORTS:
+            fact = (
+                f"{text(boot.get('name'))} is on virtio, and CDI imports Windows as it is ({source}), perhaps without drivers"
+            )
+            yield Hit(
+                message=f"{fact}; install them before, or set the bus to sata for the first start",
+                path=(*machine.path, *DISKS, disks.index(boot)),
+                about=machine.entry,
+                severity="info",
+            )
+        elif source in EMPTY:
             found = [volumes.get(text(disk.get("name")), {}) for disk in disks if "cdrom" in disk]
             installers = [each for each in found if not any(key in each for key in DATA)]
             if len(installers) == 1 and not any(map(_has_drivers, volumes.values())):
@@ -102,17 +119,17 @@ def _bus(disk: Object, machine: Machine) -> str:
     return text(get(disk, ("disk", "bus"))) or ("virtio" if _preference(machine).endswith(".virtio") else "")
 
 
-def _is_empty(volume: Object, machine: Machine, facts: BundleFacts) -> bool:
-    """True for a volume that surely has no system on it."""
+def _source(volume: Object, machine: Machine, facts: BundleFacts) -> str:
+    """The first of EMPTY and IMPORTS that fills a volume, "" for others."""
     if "emptyDisk" in volume:
-        return True
+        return "emptyDisk"
     name = get(volume, ("dataVolume", "name")) or get(volume, ("persistentVolumeClaim", "claimName"))
     if not isinstance(name, str):
-        return False
+        return ""
     templates = (each for each in as_list(machine.vm.get("dataVolumeTemplates")) if get(each, ("metadata", "name")) == name)
     entry = facts.bundle.find("DataVolume", machine.namespace, name)
     source = get(next(templates, entry.obj if entry else None), ("spec", "source"))
-    return isinstance(source, dict) and source.get("blank") is not None
+    return next((key for key in (*EMPTY, *IMPORTS) if as_map(source).get(key) is not None), "")
 
 
 def _has_drivers(volume: Object) -> bool:

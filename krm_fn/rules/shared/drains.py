@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import text
+from krm_fn.base.paths import get
 from krm_fn.rules.registry import also
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.bundle import Bundle
+    from krm_fn.base.bundle import Bundle, Entry
+    from krm_fn.base.paths import Path
     from krm_fn.findings.finding import Related
     from krm_fn.rules.facts.evictions import EvictionFacts
 
+VMI_NAME: Path = ("spec", "vmiName")
 INTERFACE = "cannot migrate VMI which does not use masquerade"
+
+
+def migrated(bundle: Bundle) -> dict[tuple[str, str], Entry]:
+    """The migrations of a bundle by the namespace and the name of their machines; of several for one the first counts."""
+    found = [each for each in bundle.of_kind("VirtualMachineInstanceMigration") if not bundle.is_context(each.item)]
+    keys = ((effective_namespace(each.obj), text(get(each.obj, VMI_NAME))) for each in reversed(found))
+    return dict(zip(keys, reversed(found), strict=True))
 
 
 def worded(eviction: EvictionFacts) -> tuple[str, str]:
