@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.facts import Wanted
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
     from krm_fn.sizing.demands import Demand, Launched
@@ -103,13 +104,16 @@ def _defaults(settings: Config) -> str:
     return "cluster" if settings.states_cluster else "auto"
 
 
-def demands_of(facts: BundleFacts, wanted: Wanted = every, *, migrations: bool = False) -> Iterator[Demand]:
+def demands_of(
+    facts: BundleFacts, wanted: Wanted = every, instances: Instances | None = None, *, migrations: bool = False
+) -> Iterator[Demand]:
     """What each wanted object needs that starts instances, in the bundle's order.
 
-    `migrations`: the records also say whether a machine can be live-migrated.
+    `instances` are those of the bundle where some are known already. `migrations`: the records also say whether a machine can
+    be live-migrated.
     """
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
-    starts, claims = Starts(facts, migrations=migrations), claims_of_bundle(facts)
+    starts, claims = Starts(facts, instances, migrations=migrations), claims_of_bundle(facts)
     for entry in facts.bundle.entries:
         holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
         if holder is None or not wanted(entry):

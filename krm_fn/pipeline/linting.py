@@ -24,17 +24,19 @@ def completed(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> BundleFa
 
     `refused` are the objects that KubeVirt does not let in.
     """
+    instances = None
     if not all(vm.sound for vm in facts.vms) or any(facts.bundle.of_kind(kind) for kind in WITHOUT_VM):
         from krm_fn.pipeline import stopped
 
         out = {(each.entry.item, each.entry.path) for each in refused if each.causes}
-        facts = facts.but(stopped=tuple(stopped.stopped(facts, out)))
+        instances = stopped.Instances(facts)
+        facts = facts.but(stopped=tuple(stopped.stopped(facts, instances, out)))
     if any(facts.bundle.of_kind(kind) for kind in BOUNDS):
         from krm_fn.pipeline import bounds  # few bundles have any
 
-        facts = bounds.with_bounds(facts)
+        facts = bounds.with_bounds(facts, instances)
     if facts.cluster.setting("evictionStrategy") or any(get(vm.vm, STRATEGY) for vm in facts.vms):
         from krm_fn.pipeline import evictions
 
-        facts = evictions.with_evictions(facts)
+        facts = evictions.with_evictions(facts, instances)
     return facts

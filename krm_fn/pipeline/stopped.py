@@ -35,10 +35,14 @@ INSTANCE = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
 
 
 class Instances:
-    """The instances that the objects of a bundle start, in the order of upstream: made, with presets, completed, admitted."""
+    """The instances that the objects of a bundle start, in the order of upstream: made, with presets, completed, admitted.
+
+    Why the instance of a VM does not start is found out once, for all that asks.
+    """
 
     def __init__(self, facts: BundleFacts) -> None:
         self._facts = facts
+        self._refusals: dict[tuple[int, Path], AdmissionFacts | None] = {}
         presets = None if facts.config.presets == "ignore" else Presets(facts.bundle)
         self.presets = presets if presets and facts.bundle.of_kind(PRESET) else None
 
@@ -49,10 +53,20 @@ class Instances:
 
     def refusal(self, vm: VmFacts, instance: Object | None = None) -> AdmissionFacts | None:
         """Why the instance of a VM that is let in does not start, None where it starts or there is none."""
+        place = vm.entry.item, vm.entry.path
+        if place not in self._refusals:
+            self._refusals[place] = self._refused(vm, instance)
+        return self._refusals[place]
+
+    def _refused(self, vm: VmFacts, instance: Object | None) -> AdmissionFacts | None:
         if not self.presets and (vm.sound or is_sure(vm, self._facts.bundle)):
             return None
         instance = instance or self.of_vm(vm)
         return _stopped(vm.entry, vm, instance, (*vm.prefix, *TEMPLATE)) if instance else None
+
+    def known_refusal(self, vm: VmFacts) -> AdmissionFacts | None:
+        """The refusal that was found out already, None where there is none or nobody has asked."""
+        return self._refusals.get((vm.entry.item, vm.entry.path))
 
     def with_presets(self, entry: Entry, holder: Holder) -> Object | None:
         """The instance that stands for itself, or that a replica set makes, with presets; None where these refuse it."""
@@ -126,9 +140,9 @@ def _stopped(entry: Entry, facts: VmFacts | BundleFacts, instance: Object, templ
     return refusal(entry, facts, causes)
 
 
-def stopped(facts: BundleFacts, out: Container[tuple[int, Path]]) -> Iterator[AdmissionFacts]:
+def stopped(facts: BundleFacts, instances: Instances, out: Container[tuple[int, Path]]) -> Iterator[AdmissionFacts]:
     """The objects whose instances never start, without those that are `out`: KubeVirt does not let them in."""
-    instances, origins = Instances(facts), Origins()
+    origins = Origins()
     for vm in facts.vms:
         if vm.sound or (vm.entry.item, vm.entry.path) in out or facts.bundle.is_context(vm.entry.item) or not _has_instance(vm):
             continue
