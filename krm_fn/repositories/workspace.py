@@ -252,10 +252,15 @@ class Workspace:
 
     def _package(self, folder: str) -> Package:
         """What a tool applies together with the files of a folder that no kustomization uses; without a step, only `apart`."""
-        built = {target.folder for target in (*self.found.targets, *self.found.charts)}
-        of_argo = (each for each in (folder, *packages.above(folder)) if each in self._applications and each not in built)
+        around = (folder, *packages.above(folder))
+        of_argo = (each for each in around if each in self._applications and each not in self._built)
         package = self._applications.get(next(of_argo, ""), self._kpt_packages.get(folder, NO_PACKAGE))
         return package if package.steps or self.asked.apart else NO_PACKAGE
+
+    @cached_property
+    def _built(self) -> frozenset[str]:
+        """The folders that are built."""
+        return frozenset(target.folder for target in (*self.found.targets, *self.found.charts))
 
     @cached_property
     def _kpt_packages(self) -> dict[str, Package]:
