@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krm_fn.sizing.quotas import QuotaUse
 
 
-def with_bounds(facts: BundleFacts, instances: Instances | None) -> BundleFacts:
+def with_bounds(facts: BundleFacts, instances: Instances) -> BundleFacts:
     """The facts with those of quotas and of pods that are refused; only VMs that the cluster starts by itself count.
 
     The facts must be those of mode `validate`. Nothing is said of releases whose pods are not known.

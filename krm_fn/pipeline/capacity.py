@@ -94,9 +94,24 @@ def facts_of(
     Raises: ConfigError for a release whose pods are not known.
     """
     require_measured("pods", release_of(bundle, settings))
+    return gather(bundle, _judged(settings), surroundings, wanted)
+
+
+def known_facts(instances: Instances, settings: Config) -> BundleFacts | None:
+    """The facts of instances that are known already, where those of `facts_of` are the same; None where they may differ.
+
+    Raises: ConfigError for a release whose pods are not known.
+    """
+    facts = instances.facts
+    if settings.patches or facts.config != _judged(settings).but(severity=facts.config.severity):
+        return None
+    require_measured("pods", facts.release)
+    return facts
+
+
+def _judged(settings: Config) -> Config:
     presets = "ignore" if settings.presets == "ignore" else "instance"
-    judged = settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings))
-    return gather(bundle, judged, surroundings, wanted)
+    return settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings))
 
 
 def _defaults(settings: Config) -> str:

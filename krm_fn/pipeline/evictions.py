@@ -30,7 +30,7 @@ STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 INTERFACES, ONLY_GPU = ("domain", "devices", "interfaces"), ("domain", "devices", "gpus", 0)
 
 
-def with_evictions(facts: BundleFacts, instances: Instances | None) -> BundleFacts:
+def with_evictions(facts: BundleFacts, instances: Instances) -> BundleFacts:
     """The facts with those of drains. Nothing is said of releases whose instances are not known."""
     # a machine that never runs is on no node
     stopped = {id(each.entry) for each in facts.stopped if any(cause.sure for cause in each.causes)}

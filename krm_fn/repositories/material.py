@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.value import Value
 
 if TYPE_CHECKING:
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.homes import Homes
     from krm_fn.repositories.types import Target
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 class Material(Value):
     """A unit: what was read, its settings, what is known beside it, and where values are written.
 
-    `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way.
+    `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way. `instances`
+    are those that the objects start, None where nothing is known of them yet.
     """
 
     found: Sources
@@ -30,3 +32,4 @@ class Material(Value):
     homes: Homes | None = None
     unlisted: frozenset[str] = frozenset()
     left: Leaving | None = None
+    instances: Instances | None = None
