@@ -225,12 +225,15 @@ class Workspace:
         """The units of files. Raises: ConfigError."""
         kustomized = frozenset(folder for target in self.found.targets for folder in target.kustomizations)
         groups: dict[object, tuple[TargetSettings, Package, list[str]]] = {}
+        of_folders: dict[str, list[str]] = {}  # the files of a group, by each folder that is in it
         for file in files:
             folder = folder_of(file)
-            package = self._package(folder)
-            settings = self.settings(package.folder or folder)
-            key = package.folder or (folder if self.asked.apart else (settings.file, settings.cluster))
-            groups.setdefault(key, (settings, package, []))[2].append(file)
+            if folder not in of_folders:
+                package = self._package(folder)
+                settings = self.settings(package.folder or folder)
+                key = package.folder or (folder if self.asked.apart else (settings.file, settings.cluster))
+                of_folders[folder] = groups.setdefault(key, (settings, package, []))[2]
+            of_folders[folder].append(file)
         return [
             Unit(
                 settings=own,
