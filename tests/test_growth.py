@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 from checking import run as run_command
 from growing import LINE_ENDS, WAYS, Way, files_of, prepare, run
-from measuring import slowness
+from measuring import calls, slowness
 from shapes import SHAPES
 
 from krm_fn.__main__ import guarded
@@ -65,6 +65,8 @@ LIMITED = (
     "schemas",
     "patches-for-all",
     "patches-with-expressions",
+    "pipeline",
+    "nested-packages",
 )
 
 # The shapes that were reported to take minutes, and texts of so many bytes.
@@ -85,6 +87,9 @@ REPORTED = {
     ("nodes", "nodes"): MEGABYTE,
     ("blank-lines", "function"): 4 * MEGABYTE,
 }
+# Shapes of whole repositories: what grew with the product of two numbers shows in texts of so many bytes.
+COUNTED = ("packages", "plugins", "unused", "flux-apart", "flux-sources")
+FEW, MANY = 60_000, 240_000
 # What matches patterns is limited by time.
 PATTERNS = (("pattern-for-long-text", "check"), ("machine-expressions", "oldest"), ("machine-globs", "check"))
 
@@ -117,6 +122,18 @@ def test_four_times_as_much_takes_at_most_five_times_as_long(shape: str, way: st
     seconds(small, WAYS[way], folder)  # loads what it needs
     tries = ((seconds(small, WAYS[way], folder), seconds(large, WAYS[way], folder)) for _ in range(TRIES))
     assert any(more <= MOST_TIMES * few for few, more in tries)
+
+
+@pytest.mark.parametrize("shape", COUNTED)
+def test_four_times_as_large_a_repository_takes_at_most_five_times_as_many_calls(shape: str, tmp_path: Path) -> None:
+    few, many = (counted(files_of(shape, WAYS["folder"], size), tmp_path / "run") for size in (FEW, MANY))
+    assert many <= MOST_TIMES * few
+
+
+def counted(files: Files, folder: Path) -> int:
+    """How many functions a check of the files calls."""
+    (command, *rest), _ = prepare(files, WAYS["folder"], folder)
+    return calls(lambda: run_command(command, "--no-cache", "--jobs", "1", *rest, cwd=folder))
 
 
 @pytest.mark.parametrize("reader", LINE_ENDS)

@@ -118,7 +118,7 @@ def _looked_up(key: str) -> tuple[bool, Place]:
 
 
 def _letters(key: str) -> str:
-    return "".join(letter for letter in key[:100].casefold() if letter.isalnum())
+    return "".join(filter(str.isalnum, key[:100].casefold()))
 
 
 def _is_spelled_so(letters: str) -> bool:

@@ -80,9 +80,12 @@ class Value:
                 break
         else:
             return self
-        new = object.__new__(type(self))
+        cls = type(self)
+        new = object.__new__(cls)
         for name in self._fields:
-            put(new, name, changed.pop(name) if name in changed else getattr(self, name))
+            value = changed.pop(name) if name in changed else getattr(self, name)
+            if value is not getattr(cls, name, put):  # what has its default takes no room, and is not sent to other processes
+                put(new, name, value)
         for name in changed:
             raise TypeError(f"{type(self).__name__} has no field {name}")
         return new

@@ -11,18 +11,19 @@ from krm_fn.sizing.rows import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.sizing.quotas import QuotaUse
 
 
-def with_bounds(facts: BundleFacts) -> BundleFacts:
+def with_bounds(facts: BundleFacts, instances: Instances) -> BundleFacts:
     """The facts with those of quotas and of pods that are refused; only VMs that the cluster starts by itself count.
 
     The facts must be those of mode `validate`. Nothing is said of releases whose pods are not known.
     """
     if not is_measured("pods", facts.release):
         return facts
-    own = [demand for demand in demands_of(facts) if not facts.bundle.is_context(demand.entry.item)]
+    own = [demand for demand in demands_of(facts, instances=instances) if not facts.bundle.is_context(demand.entry.item)]
     started = [demand for demand in own if demand.record["starts"]]
     refused = [(demand.entry, as_list(as_map(demand.record.get("limitRange")).get("refused"))) for demand in own]
     return facts.but(

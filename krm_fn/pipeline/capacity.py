@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.facts import Wanted
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
     from krm_fn.sizing.demands import Demand, Launched
@@ -93,9 +94,24 @@ def facts_of(
     Raises: ConfigError for a release whose pods are not known.
     """
     require_measured("pods", release_of(bundle, settings))
+    return gather(bundle, _judged(settings), surroundings, wanted)
+
+
+def known_facts(instances: Instances, settings: Config) -> BundleFacts | None:
+    """The facts of instances that are known already, where those of `facts_of` are the same; None where they may differ.
+
+    Raises: ConfigError for a release whose pods are not known.
+    """
+    facts = instances.facts
+    if settings.patches or facts.config != _judged(settings).but(severity=facts.config.severity):
+        return None
+    require_measured("pods", facts.release)
+    return facts
+
+
+def _judged(settings: Config) -> Config:
     presets = "ignore" if settings.presets == "ignore" else "instance"
-    judged = settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings))
-    return gather(bundle, judged, surroundings, wanted)
+    return settings.but(mode="validate", instances="omit", presets=presets, defaults=_defaults(settings))
 
 
 def _defaults(settings: Config) -> str:
@@ -103,13 +119,16 @@ def _defaults(settings: Config) -> str:
     return "cluster" if settings.states_cluster else "auto"
 
 
-def demands_of(facts: BundleFacts, wanted: Wanted = every, *, migrations: bool = False) -> Iterator[Demand]:
+def demands_of(
+    facts: BundleFacts, wanted: Wanted = every, instances: Instances | None = None, *, migrations: bool = False
+) -> Iterator[Demand]:
     """What each wanted object needs that starts instances, in the bundle's order.
 
-    `migrations`: the records also say whether a machine can be live-migrated.
+    `instances` are those of the bundle where some are known already. `migrations`: the records also say whether a machine can
+    be live-migrated.
     """
     vms = {(vm.entry.item, vm.entry.path): vm for vm in facts.vms}
-    starts, claims = Starts(facts, migrations=migrations), claims_of_bundle(facts)
+    starts, claims = Starts(facts, instances, migrations=migrations), claims_of_bundle(facts)
     for entry in facts.bundle.entries:
         holder = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))
         if holder is None or not wanted(entry):

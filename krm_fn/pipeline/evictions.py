@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.kubevirt.migratability import Reason
     from krm_fn.kubevirt.migratability.claims import Claims
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.facts.vms import VmFacts
 
@@ -35,7 +36,7 @@ INTERFACES, ONLY_GPU = ("domain", "devices", "interfaces"), ("domain", "devices"
 GPU = f"a GPU needs feature gate {VGPU_GATE}, which is closed by default, and a permitted mediated device"
 
 
-def with_evictions(facts: BundleFacts) -> BundleFacts:
+def with_evictions(facts: BundleFacts, instances: Instances) -> BundleFacts:
     """The facts with those of drains. Nothing is said of releases whose instances are not known."""
     # a machine that never runs is on no node
     stopped = {id(each.entry) for each in facts.stopped if any(cause.sure for cause in each.causes)}
@@ -44,7 +45,7 @@ def with_evictions(facts: BundleFacts) -> BundleFacts:
     wanted = [vm for vm in known if _strategy(vm, facts) in MIGRATING or (vm.prefix == () and _key(vm) in named)]
     if not wanted or not is_measured("instances", facts.release):
         return facts
-    starts, claims = Starts(facts), claims_of_bundle(facts)
+    starts, claims = Starts(facts, instances), claims_of_bundle(facts)
     return facts.but(evictions=tuple(each for vm in wanted for each in _evictions(vm, starts, claims, facts)))
 
 

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts
 
@@ -20,20 +21,20 @@ WITHOUT_VM = tuple(holder.kind for holder in SERVED.values() if holder.vm is Non
 STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 
 
-def completed(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> BundleFacts:
+def completed(facts: BundleFacts, instances: Instances, refused: Iterable[AdmissionFacts]) -> BundleFacts:
     """The facts with those of starts, quotas, LimitRanges and drains. They must be those of mode `validate`.
 
-    `refused` are the objects that KubeVirt does not let in.
+    `instances` are those of the bundle, `refused` the objects that KubeVirt does not let in.
     """
     if not all(vm.sound for vm in facts.vms) or any(facts.bundle.of_kind(kind) for kind in WITHOUT_VM):
         from krm_fn.pipeline import stopped
 
         out = {(each.entry.item, each.entry.path) for each in refused if each.causes}
-        facts = facts.but(stopped=tuple(stopped.stopped(facts, out)))
+        facts = facts.but(stopped=tuple(stopped.stopped(facts, instances, out)))
     if any(facts.bundle.of_kind(kind) for kind in BOUNDS):
         from krm_fn.pipeline import bounds  # few bundles have any
 
-        facts = bounds.with_bounds(facts)
+        facts = bounds.with_bounds(facts, instances)
     if (
         facts.cluster.setting("evictionStrategy")
         or any(get(vm.vm, STRATEGY) for vm in facts.vms)
@@ -41,5 +42,5 @@ def completed(facts: BundleFacts, refused: Iterable[AdmissionFacts]) -> BundleFa
     ):
         from krm_fn.pipeline import evictions
 
-        facts = evictions.with_evictions(facts)
+        facts = evictions.with_evictions(facts, instances)
     return facts

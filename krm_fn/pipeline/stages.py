@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from krm_fn.findings.finding import Finding
     from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.settings import Config
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.rules.facts.admission import AdmissionFacts
     from krm_fn.rules.facts.bundles import BundleFacts
     from krm_fn.rules.facts.policies import Unevaluated
@@ -47,6 +48,7 @@ class Outcome(Value):
     does not matter. `in_order` are the items in the order in which they must be applied.
     `release` is the target release. `ignored` are the findings that annotations of the objects silence, `off` those of rules
     that the config turns off, if `Judging.off` is set. `external` are the objects outside of git that the items refer to.
+    `instances` are those that the items start, None in other modes than `validate`.
     """
 
     items: list[Any]
@@ -56,6 +58,7 @@ class Outcome(Value):
     off: tuple[Finding, ...] = ()
     before: tuple[int, ...] = ()
     external: tuple[Ref, ...] = ()
+    instances: Instances | None = None
 
     @property
     def in_order(self) -> list[Any]:
@@ -130,7 +133,8 @@ def render(
     of_policies: tuple[Finding, ...] = ()
     if _has_policies(facts):
         facts, of_policies = _with_policies(facts, severity, judging)
-    found = [*limited(of_policies), *_found(facts, schemas, severity, definitions=judging.definitions)]
+    instances = _instances(facts) if settings.mode == "validate" else None
+    found = [*limited(of_policies), *_found(facts, instances, schemas, severity, definitions=judging.definitions)]
     on = [finding for finding in found if not _is_off(finding, settings)]
     placed = [_placed(finding, facts) for finding in _roots(on, facts, following=judging.following)]
     kept, ignored = _silenced(placed, facts, effective=judging.ignores)
@@ -142,6 +146,7 @@ def render(
         ignored=ignored,
         off=results.ordered(off),
         before=tuple(each.vm.entry.item for each in facts.storing for _ in each.revisions),
+        instances=instances,
     )
     if judging.surroundings is NO_SURROUNDINGS:
         return outcome
@@ -255,16 +260,33 @@ def _roots(found: list[Finding], facts: BundleFacts, *, following: bool) -> list
     return consequences.roots(found, facts.vms, objects)
 
 
+def _instances(facts: BundleFacts) -> Instances:
+    from krm_fn.pipeline.stopped import Instances  # rendering starts nothing
+
+    return Instances(facts)
+
+
 def _found(
-    facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], *, definitions: bool
+    facts: BundleFacts,
+    instances: Instances | None,
+    schemas: Sequence[Object],
+    severity: Mapping[str, str],
+    *,
+    definitions: bool,
 ) -> Iterator[Finding]:
     limit = InAll(len(facts.bundle.entries))
-    yield from limit.first(_of_all_rules(facts, schemas, severity, limit, definitions=definitions))
+    yield from limit.first(_of_all_rules(facts, instances, schemas, severity, limit, definitions=definitions))
     yield from limit.left_out()
 
 
 def _of_all_rules(
-    facts: BundleFacts, schemas: Sequence[Object], severity: Mapping[str, str], limit: InAll, *, definitions: bool
+    facts: BundleFacts,
+    instances: Instances | None,
+    schemas: Sequence[Object],
+    severity: Mapping[str, str],
+    limit: InAll,
+    *,
+    definitions: bool,
 ) -> Iterator[Finding]:
     validating = facts.config.mode == "validate"
     sound = {(vm.entry.item, vm.entry.path) for vm in facts.vms if vm.sound}
@@ -272,10 +294,12 @@ def _of_all_rules(
     scope = {"complete": validating, "handed_on": handed_on, "definitions": definitions}
     for flawed in schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, sound=sound):
         yield from registry.judge("schema", flawed, severity, limit)  # this family counts the flaws itself
-    yield from limited(_of_other_families(facts, severity, limit))
+    yield from limited(_of_other_families(facts, instances, severity, limit))
 
 
-def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: InAll) -> Iterator[Finding]:
+def _of_other_families(
+    facts: BundleFacts, instances: Instances | None, severity: Mapping[str, str], limit: InAll
+) -> Iterator[Finding]:
     """The findings of all families except `schema`."""
     for vm in facts.vms:
         yield from registry.judge("vm", vm, severity, limit)
@@ -283,7 +307,7 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
         if presets:
             yield from registry.judge("preset", presets, severity, limit)
     yield from registry.judge_bundle(facts, severity)
-    if facts.config.mode == "validate":
+    if instances:
         from krm_fn.pipeline import linting  # rendering needs neither
         from krm_fn.pipeline import refusals as webhooks  # a large part of the program
 
@@ -291,7 +315,7 @@ def _of_other_families(facts: BundleFacts, severity: Mapping[str, str], limit: I
         for refused in refusals:
             yield from registry.judge("admission", refused, severity, limit)
         gated = tuple(refused for refused in refusals if refused.gated)
-        facts = linting.completed(facts.but(faults=webhooks.faults(facts, refusals), gated=gated), refusals)
+        facts = linting.completed(facts.but(faults=webhooks.faults(facts, refusals), gated=gated), instances, refusals)
         yield from registry.judge_bundle(facts, severity, "lint")
 
 

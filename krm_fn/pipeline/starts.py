@@ -57,12 +57,15 @@ read = compiled([*PLACES, *OTHERS])
 
 
 class Starts:
-    """Starts the instances of a bundle. `migrations`: what an instance leads to includes what its migrations depend on."""
+    """Starts the instances of a bundle. `migrations`: what an instance leads to includes what its migrations depend on.
 
-    def __init__(self, facts: BundleFacts, *, migrations: bool = False) -> None:
+    `instances` are those of the bundle where some are known already.
+    """
+
+    def __init__(self, facts: BundleFacts, instances: Instances | None = None, *, migrations: bool = False) -> None:
         self._facts, self._migrations = facts, migrations
         self.ranges = limit_ranges.by_namespace(facts.bundle)
-        self.instances = Instances(facts)
+        self.instances = instances or Instances(facts)
         self._known: dict[tuple[Any, ...], Launched | None] = {}
         self._assessed: dict[tuple[Any, ...] | None, Assessment | None] = {}
         self._specs: dict[int, Object] = {}
@@ -97,6 +100,9 @@ class Starts:
         return None if found is None else (effective_namespace(vm.entry.obj), found, *tables, *map(id, sources))
 
     def _of_vm(self, vm: VmFacts) -> Launched | None:
+        known = _refused(self.instances.known_refusal(vm))
+        if known and not self._migrations:
+            return known
         instance = self.instances.of_vm(vm)
         if instance is None:
             return None
@@ -108,9 +114,7 @@ class Starts:
 
     def _launched(self, instance: Object, namespace: str, refused: AdmissionFacts | None) -> Launched:
         around = self._around(namespace)
-        why = tuple(cause.message for cause in refused.causes if cause.sure) if refused else ()
-        ranges = self.ranges.get(namespace, ())
-        found = Launched(guest={}, result={}, refused=why) if why else launched(instance, around, ranges)
+        found = _refused(refused) or launched(instance, around, self.ranges.get(namespace, ()))
         return found.but(assessment=assessed(Launch(instance, around))) if self._migrations else found
 
     def of_instance(self, entry: Entry, holder: Holder, given: Object) -> Launched:
@@ -118,3 +122,9 @@ class Starts:
         instance = self.instances.completed(given)
         refused = self.instances.refusal_of(entry, holder, instance)
         return self._launched(instance, effective_namespace(entry.obj), refused)
+
+
+def _refused(found: AdmissionFacts | None) -> Launched | None:
+    """What an instance leads to that surely does not start; None for another one."""
+    why = tuple(cause.message for cause in found.causes if cause.sure) if found else ()
+    return Launched(guest={}, result={}, refused=why) if why else None

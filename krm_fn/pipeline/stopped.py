@@ -35,24 +35,38 @@ INSTANCE = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
 
 
 class Instances:
-    """The instances that the objects of a bundle start, in the order of upstream: made, with presets, completed, admitted."""
+    """The instances that the objects of a bundle start, in the order of upstream: made, with presets, completed, admitted.
+
+    Why the instance of a VM does not start is found out once, for all that asks.
+    """
 
     def __init__(self, facts: BundleFacts) -> None:
-        self._facts = facts
+        self.facts = facts
+        self._refusals: dict[tuple[int, Path], AdmissionFacts | None] = {}
         presets = None if facts.config.presets == "ignore" else Presets(facts.bundle)
         self.presets = presets if presets and facts.bundle.of_kind(PRESET) else None
 
     def of_vm(self, vm: VmFacts) -> Object | None:
         """The instance of a VM whose references are resolved, None where conflicts or presets forbid it."""
         namespace = effective_namespace(vm.entry.obj)
-        return made(vm, self._facts.bundle, self._seen(vm.entry.obj["apiVersion"], namespace))
+        return made(vm, self.facts.bundle, self._seen(vm.entry.obj["apiVersion"], namespace))
 
     def refusal(self, vm: VmFacts, instance: Object | None = None) -> AdmissionFacts | None:
         """Why the instance of a VM that is let in does not start, None where it starts or there is none."""
-        if not self.presets and (vm.sound or is_sure(vm, self._facts.bundle)):
+        place = vm.entry.item, vm.entry.path
+        if place not in self._refusals:
+            self._refusals[place] = self._refused(vm, instance)
+        return self._refusals[place]
+
+    def _refused(self, vm: VmFacts, instance: Object | None) -> AdmissionFacts | None:
+        if not self.presets and (vm.sound or is_sure(vm, self.facts.bundle)):
             return None
         instance = instance or self.of_vm(vm)
         return _stopped(vm.entry, vm, instance, (*vm.prefix, *TEMPLATE)) if instance else None
+
+    def known_refusal(self, vm: VmFacts) -> AdmissionFacts | None:
+        """The refusal that was found out already, None where there is none or nobody has asked."""
+        return self._refusals.get((vm.entry.item, vm.entry.path))
 
     def with_presets(self, entry: Entry, holder: Holder) -> Object | None:
         """The instance that stands for itself, or that a replica set makes, with presets; None where these refuse it."""
@@ -60,18 +74,18 @@ class Instances:
         given = {**template, **INSTANCE, "metadata": {**metadata(template), "name": metadata(entry.obj).get("name")}}
         namespace = effective_namespace(entry.obj)
         seen = self._seen(INSTANCE["apiVersion"], namespace)
-        applied = apply_presets(given, seen, release=self._facts.release, namespace=namespace)
+        applied = apply_presets(given, seen, release=self.facts.release, namespace=namespace)
         return None if applied.refused else applied.instance
 
     def completed(self, instance: Object) -> Object:
         """The instance with the defaults of the webhook."""
         found: Object = copy(instance)
-        complete(found, self._facts.cluster, self._facts.release)
+        complete(found, self.facts.cluster, self.facts.release)
         return found
 
     def refusal_of(self, entry: Entry, holder: Holder, instance: Object) -> AdmissionFacts | None:
         """Why a complete instance that no VM makes does not start."""
-        return _stopped(entry, self._facts, instance, holder.template)
+        return _stopped(entry, self.facts, instance, holder.template)
 
     def _seen(self, version: str, namespace: str) -> Group:
         return self.presets.seen_by(version, namespace) if self.presets else NONE
@@ -126,9 +140,9 @@ def _stopped(entry: Entry, facts: VmFacts | BundleFacts, instance: Object, templ
     return refusal(entry, facts, causes)
 
 
-def stopped(facts: BundleFacts, out: Container[tuple[int, Path]]) -> Iterator[AdmissionFacts]:
+def stopped(facts: BundleFacts, instances: Instances, out: Container[tuple[int, Path]]) -> Iterator[AdmissionFacts]:
     """The objects whose instances never start, without those that are `out`: KubeVirt does not let them in."""
-    instances, origins = Instances(facts), Origins()
+    origins = Origins()
     for vm in facts.vms:
         if vm.sound or (vm.entry.item, vm.entry.path) in out or facts.bundle.is_context(vm.entry.item) or not _has_instance(vm):
             continue

@@ -15,7 +15,7 @@ from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.explaining.wording import named, notes_of, source_text
 from krm_fn.kubevirt.holders import SERVED, vm_path
-from krm_fn.pipeline.capacity import demands_of, facts_of
+from krm_fn.pipeline.capacity import demands_of, facts_of, known_facts
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.reporting.lines import lines_of
 from krm_fn.reporting.references import uses_of
@@ -135,9 +135,11 @@ def _is_shown(entry: Entry, bundle: Bundle, material: Material) -> bool:
 
 def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
     """What the machines need, and why that is not known."""
+    config, instances = material.settings.config, None if material.left else material.instances
     try:
-        facts = facts_of(bundle, material.settings.config, surroundings=material.surroundings)
-        found = list(demands_of(facts, migrations=True))
+        known = known_facts(instances, config) if instances else None
+        facts = known or facts_of(bundle, config, surroundings=material.surroundings)
+        found = list(demands_of(facts, instances=instances if known else None, migrations=True))
     except (ConfigError, InputError) as error:  # pods of old releases were not measured
         return [], str(error)
     return [each for each in found if _is_shown(each.entry, bundle, material)], ""

@@ -31,10 +31,13 @@ from krm_fn.sources.files import SUFFIXES, is_within, read_found
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.building import Builder
     from krm_fn.repositories.types import Problem
+
+    Near = dict[str, tuple[int, Any]]  # by folder
 
 FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 KUSTOMIZATION = "Kustomization"
@@ -42,6 +45,7 @@ ENCRYPTED = "sops"
 # What a text has in which a Kustomization or a source stands.
 APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?kustomize\.toolkit\.fluxcd\.io/""")
 SOURCE = re.compile(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
+HOLDING = re.compile(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")
 OF_FLUX = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize|source)\.toolkit\.fluxcd\.io/|part-of: flux$""", re.MULTILINE)
 # The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
 VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
@@ -81,11 +85,12 @@ class Flux:
         """The targets that Flux applies and that may hold something that counts, a target for each time that it is applied."""
         if not (self._counts and any(map(self._is_needed, self._written))):
             return
-        seen: list[Target] = []
+        seen: dict[tuple[object, ...], list[Target]] = {}
         for each in self._roots:
             for target in self._applied(each, self._cluster(each), ()):
-                if target not in seen:  # two may apply it alike
-                    seen.append(target)
+                same = seen.setdefault((target.file, *(target.delivery or ())[1:3]), [])
+                if target not in same:  # two may apply it alike
+                    same.append(target)
                     yield target
 
     @cached_property
@@ -148,8 +153,17 @@ class Flux:
 
     def _below(self, target: Target | None) -> list[Written]:
         """The Kustomizations in the files of a target, as they are written."""
-        inputs = frozenset(target.inputs) if target else ()
-        return [each for each in self._written if each.file in inputs]
+        inputs = frozenset(target.inputs) if target else frozenset()
+        found = [each for file in inputs & self._in_files.keys() for each in self._in_files[file]]
+        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+
+    @cached_property
+    def _in_files(self) -> dict[str, list[tuple[int, Written]]]:
+        """The Kustomizations of each file, with their numbers."""
+        found: dict[str, list[tuple[int, Written]]] = {}
+        for number, each in enumerate(self._written):
+            found.setdefault(each.file, []).append((number, each))
+        return found
 
     def _changed(self, below: list[Written], target: Target) -> Iterator[Written]:
         """The Kustomizations as the cluster gets them from the target that applies them."""
@@ -158,12 +172,16 @@ class Flux:
             yield from below
             return
         items = [item for item in yamlio.read_stream(made.data).items if item is not None]
-        left = list(below)
+        left: dict[str, dict[str, list[Written]]] = {}  # by file and name
+        for each in below:
+            left.setdefault(each.file, {}).setdefault(name_of(each.obj), []).append(each)
         for obj, file in zip(items, made.origins, strict=True):
-            likely = [each for each in left if each.file == file] if _is_flux(obj) else []
+            likely = left.get(file) if _is_flux(obj) else None
             if likely and self._folder(obj):
-                own = next((each for each in likely if name_of(each.obj) == name_of(obj)), likely[0])
-                left.remove(own)
+                name = name_of(obj) if name_of(obj) in likely else next(iter(likely))
+                own = likely[name].pop(0)
+                if not likely[name]:
+                    del likely[name]
                 yield own._replace(obj=obj)
 
     def _is_needed(self, each: Written) -> bool:
@@ -238,34 +256,33 @@ class Flux:
 
     def _values(self, kind: str, name: str, own: Delivery) -> Object | None:
         """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times."""
-        namespace = namespace_of(own.obj)
-        found = [
-            each
-            for each in self._holding(name)
-            if kind_of(each.obj) == kind and name_of(each.obj) == name and namespace_of(each.obj) in ("", namespace)
-        ]
-        return max(found, key=lambda each: _common(each.file, own.file)).obj if found else None
-
-    def _holding(self, name: str) -> list[Written]:
-        if name not in self._held:
-            files = [file for file in self._files if file.endswith(SUFFIXES) and name.encode() in _read(file)]
-            self._held[name] = list(self._objects(files)) if name else []
-        return self._held[name]
+        namespaces = dict.fromkeys(("", namespace_of(own.obj)))
+        found = [near for each in namespaces if (near := _nearest(self._held.get((kind, name, each), {}), own.file))]
+        return min(found)[2].obj if found and name else None
 
     @cached_property
-    def _held(self) -> dict[str, list[Written]]:
-        return {}
+    def _held(self) -> dict[tuple[str, str, str], Near]:
+        """The ConfigMaps and Secrets of the repository by kind, name and namespace."""
+        files = (file for file in self._files if file.endswith(SUFFIXES) and HOLDING.search(_read(file)))
+        found: dict[tuple[str, str, str], Near] = {}
+        for number, each in enumerate(self._objects(files)):
+            key = kind_of(each.obj), name_of(each.obj), namespace_of(each.obj)
+            _put_near(found.setdefault(key, {}), each.file, (number, each))
+        return found
 
     def _is_strict(self, file: str) -> bool:
         """False where the files of Flux beside a Kustomization are of a release that takes an unset variable as empty."""
-        known = self._versions
-        return known[max(known, key=lambda each: _common(each, file))] >= STRICT_SINCE if known else True
+        found = _nearest(self._versions, file)
+        return not found or found[2] >= STRICT_SINCE
 
     @cached_property
-    def _versions(self) -> dict[str, tuple[int, int]]:
-        """The versions of Flux, by the files that install it."""
-        found = {file: VERSION.search(data) for file, data in self._texts.items()}
-        return {file: (int(each[1]), int(each[2])) for file, each in found.items() if each}
+    def _versions(self) -> Near:
+        """The versions of Flux that files install."""
+        found: Near = {}
+        for number, (file, data) in enumerate(self._texts.items()):
+            if each := VERSION.search(data):
+                _put_near(found, file, (number, (int(each[1]), int(each[2]))))
+        return found
 
     def _cluster(self, each: Written) -> str:
         """The cluster of a Kustomization that no other one applies: the folder that `flux bootstrap` made for it."""
@@ -302,10 +319,25 @@ def _other_cluster(obj: Object) -> str:
     return next(filter(None, named), "").removesuffix(SECRET_OF_CLUSTER)
 
 
-def _common(one: str, other: str) -> int:
-    """The number of folders that two paths begin with."""
-    pairs = zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)
-    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(one.count("/"), other.count("/")))
+def _put_near(found: Near, file: str, value: tuple[int, Any]) -> None:
+    """Note what a file has, with its number, at each folder that the file is in: the first one of a folder counts."""
+    for folder in _around(file):
+        found.setdefault(folder, value)
+
+
+def _nearest(found: Near, file: str) -> tuple[int, int, Any] | None:
+    """Of what files have, that of the file with the most folders in common from the beginning on; of several, the first one.
+
+    In front stand how far it is away, and its number.
+    """
+    return next(((away, *found[folder]) for away, folder in enumerate(_around(file)) if folder in found), None)
+
+
+def _around(file: str) -> Iterator[str]:
+    """The folders that a file is in, from the nearest on, and "" around all."""
+    while file:
+        file = file.rpartition("/")[0]
+        yield file
 
 
 def _read(file: str) -> bytes:

@@ -52,11 +52,17 @@ class Sources:
         """The source that a Kustomization names, as far as it is in git."""
         named = as_map(get(obj, ("spec", "sourceRef")))
         namespace = text(named.get("namespace")) or namespace_of(obj)
-        for each in self._found:
-            is_there = not (namespace and namespace_of(each)) or namespace_of(each) == namespace
-            if kind_of(each) == named.get("kind") and name_of(each) == named.get("name") and is_there:
-                return each
-        return {}
+        found = self._named.get(_named_source(obj), {})
+        likely = [found[each] for each in (("", namespace) if namespace else found) if each in found]
+        return min(likely, key=lambda each: each[0])[1] if likely else {}
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, str], dict[str, tuple[int, Object]]]:
+        """By kind and name, the first source of each namespace with its number."""
+        found: dict[tuple[str, str], dict[str, tuple[int, Object]]] = {}
+        for number, each in enumerate(self._found):
+            found.setdefault((kind_of(each), name_of(each)), {}).setdefault(namespace_of(each), (number, each))
+        return found
 
     @cached_property
     def _remotes(self) -> frozenset[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.findings.finding import Finding, Related
+    from krm_fn.pipeline.stopped import Instances
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.types import Target
     from krm_fn.rules.facts.bundles import Surroundings
@@ -102,7 +103,8 @@ class Homes:
 class Material(Value):
     """A unit: what was read, its settings, what is known beside it, and where values are written.
 
-    `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way.
+    `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way. `instances`
+    are those that the objects start, None where nothing is known of them yet.
     """
 
     found: Sources
@@ -113,3 +115,4 @@ class Material(Value):
     homes: Homes | None = None
     unlisted: frozenset[str] = frozenset()
     left: Leaving | None = None
+    instances: Instances | None = None

@@ -17,6 +17,7 @@ import krm_fn
 from krm_fn.base import programs
 from krm_fn.repositories import building, cache, guard
 from krm_fn.repositories.builds import SIZE, digest, digest_of
+from krm_fn.repositories.sharing import NOTHING
 from krm_fn.sources.files import repository
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from krm_fn.repositories.loading import Options, Unit
     from krm_fn.repositories.sharing import Taken
+
+
+ALONE = cache.dumps(NOTHING)
 
 
 class Keys:
@@ -68,7 +72,7 @@ class Keys:
 
 def second(first: bytes, taken: Taken) -> bytes:
     """The key of a unit that takes something of others; `first` is the one that it has by itself."""
-    return digest(first, cache.dumps(taken))
+    return digest(first, cache.dumps(taken) if taken is not NOTHING else ALONE)
 
 
 def subjects(key: bytes) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.objects import PREVIOUS_NAMES, annotations_of, metadata, name_of
 from krm_fn.base.paths import copy, put
 from krm_fn.findings import results
+from krm_fn.findings.limits import Budget
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import manifests
@@ -26,28 +27,36 @@ if TYPE_CHECKING:
     from krm_fn.repositories.sharing import Taken
     from krm_fn.sources.steps import Step
 
+# How often the steps may render an object, on average. To look whether a step gets an object takes so much less.
+RENDERED, LOOKS = 10, 100
+
 
 def leaving(parsed: Parsed, taken: Taken, settings: TargetSettings) -> Leaving:
     """What the steps of a unit make of its objects, one after the other; without any, the objects.
 
-    `taken` is what the unit takes of others. Raises: ConfigError for a step whose config is wrong.
+    `taken` is what the unit takes of others. Raises: ConfigError for a step whose config is wrong, InputError where the steps
+    take more work than the objects allow.
     """
     items: Sequence[Any] = parsed.found.items
     if parsed.names:
         numbers = [number for source in parsed.found.sources for number in source.objects]
         items = [_renamed(item, parsed.names[number]) for item, number in zip(items, numbers, strict=True)]
     found, places = Leaving(items=items, numbers=range(len(items))), parsed.found.places
+    many = f"{parsed.folder}: found {len(parsed.steps):,} calls of this program for {len(items):,} objects"
+    budget = Budget(RENDERED * LOOKS * len(items), f"{many}, which take too much work; call it fewer times")
     for step in parsed.steps:
+        budget.take(len(found.items) * (1 + len(step.selectors) + len(step.exclude)))
         beside = Judging(surroundings=taken.surroundings(settings.externals)) if step.sees_cluster else Judging()
-        found = found if found.fails else _rendered(found, step, beside, places)
+        found = found if found.fails else _rendered(found, step, beside, places, budget)
     return _applied(found) if any(not step.sees_cluster for step in parsed.steps) else found
 
 
-def _rendered(found: Leaving, step: Step, judging: Judging, places: Sequence[tuple[str, int]]) -> Leaving:
+def _rendered(found: Leaving, step: Step, judging: Judging, places: Sequence[tuple[str, int]], budget: Budget) -> Leaving:
     """What one step makes of what the steps before it have left. `places` are those of the objects that were read."""
     config = step.config
     at = [places[number] if number >= 0 else (step.file, 0) for number in found.numbers]
     seen = step.sees(found.items, at)
+    budget.take(LOOKS * len(seen))
     given = manifests.in_namespace([found.items[number] for number in seen], step.namespace)
     outcome = stages.render(given, config, judging=judging, places=[at[number] for number in seen])
     numbers = [found.numbers[number] for number in seen]

@@ -59,20 +59,23 @@ def kpt_packages(folders: Iterable[str], within: Sequence[str]) -> dict[str, Pac
 
     kpt renders the packages in a package before it. upstream: kpt pkg/lib/... render_executor.go:hydrate
     """
-    roots, has = {}, {}
+    roots: dict[str, str] = {}
+    has: dict[str, bool] = {}
+    inside: dict[str, dict[str, None]] = {}  # the packages in each of the outermost ones
     for folder in folders:
         around = [each for each in (folder, *above(folder)) if is_below(each, within)]
         has.update({each: os.path.isfile(joined(each, KPTFILE)) for each in around if each not in has})  # noqa: PTH113
         if packages := [each for each in around if has[each]]:
             roots[folder] = packages[-1]
+            inside.setdefault(packages[-1], {}).update(dict.fromkeys(packages))
     tops = Inside([repository(each) for each in within])
-    made = {root: _package(root, [each for each in has if has[each]], tops) for root in dict.fromkeys(roots.values())}
+    made = {root: _package(root, found, tops) for root, found in inside.items()}
     return {folder: made[root] for folder, root in roots.items()}
 
 
 def _package(root: str, folders: Iterable[str], tops: Inside) -> Package:
-    inside = sorted((each for each in folders if is_below(each, [root])), key=lambda each: (-each.count("/"), each == "."))
-    calls = [each for folder in inside for each in _calls(folder, tops)]
+    ordered = sorted(folders, key=lambda each: (-each.count("/"), each == "."))
+    calls = [each for folder in ordered for each in _calls(folder, tops)]
     foreign = dict.fromkeys(each for each in calls if isinstance(each, str))
     notes = tuple(f"the pipeline of {root} also calls {each}, which is not run here" for each in foreign)
     return Package(folder=root, steps=tuple(each for each in calls if isinstance(each, Step)), notes=notes)
@@ -116,11 +119,14 @@ def applications(files: Iterable[str], tops: Sequence[str], stated: Callable[[st
     documents = [each for file in files for each in _documents(file, inside, ARGO) if group_of(each.obj) == ARGO]
     known = {PROGRAM: Plugin()}
     known.update((name_of(each.obj), _plugin(each.obj)) for each in documents if _is_plugin(each.obj))
+    lengths = sorted({*map(len, known)})
+    order = {name: number for number, name in enumerate(known)}
     found: dict[str, Package] = {}
     for each in documents:
         for at, source in _plugged(each.obj) if kind_of(each.obj) == "Application" else ():
             name = text(as_map(source.get("plugin")).get("name"))
-            plugin = next((known[own] for own in known if name == own or name.startswith(f"{own}-")), None)
+            likely = [name[:length] for length in lengths if name[length : length + 1] in ("", "-") and name[:length] in known]
+            plugin = known[min(likely, key=order.__getitem__)] if likely else None
             folder = joined(from_here(repository(os.path.dirname(each.file))), text(source.get("path")))  # noqa: PTH120
             if plugin and inside.has(folder) and os.path.isdir(folder):  # noqa: PTH112
                 base = stated(folder) if not plugin.isolated else Config()

@@ -1,11 +1,13 @@
 """All units of a run, loaded and worked on by several processes. What comes of them does not depend on their number.
 
-Each unit is loaded once. When all are there, each is worked on once, with what the others of its cluster offer.
+Each unit is loaded once. When all of its cluster are there, each is worked on once, with what the others offer. A unit that is
+alone in its cluster waits for nobody.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     Work = Callable[[Unit, Parsed, Taken, Options], Any]
 
 FILES = "the files that no kustomization uses"
+LONE = Loaded()  # stands for a unit that is alone in its cluster
 
 
 def run(
@@ -82,31 +85,34 @@ class _Run:
     def __init__(
         self, units: Sequence[Unit], options: Options, work: Work, jobs: int, others: Sequence[Unit] = (), *, here: bool = False
     ) -> None:
-        self._units, self._others, self._here = units, others, here
+        self._units, self._every, self._here = units, [*units, *others], here
+        sizes = Counter(unit.settings.cluster for unit in self._every)
+        self._waiting = [number for number, unit in enumerate(self._every) if sizes[unit.settings.cluster] > 1]
         self.beside: list[Loaded] = []  # the others, once they are loaded
         self._options, self._work, self._jobs = options.but(runs=sharing.runs(units)), work, jobs
 
     def all(self, watch: Watch, title: str, reading: Watch) -> Iterator[Any]:
         """What comes of each unit, in order. `reading` watches the files of an only one."""
-        count, every = len(self._units), [*self._units, *self._others]
+        count, waiting = len(self._units), self._waiting
         if not count:
             return
-        if len(every) == 1:  # nobody offers it anything
-            yield from watch(title, self.alone(every[0], reading), 0)
+        if len(self._every) == 1:
+            yield from watch(title, self.alone(self._every[0], reading), 0)
             return
-        loaded = list(watch("Loading", self.loaded(every), len(every)))
+        loaded = [LONE] * len(self._every)
+        for number, each in zip(waiting, watch("Loading", self.loaded(), len(waiting)) if waiting else (), strict=True):
+            loaded[number] = each
         self.beside = loaded[count:]
-        clusters = (unit.settings.cluster for unit in every)
-        offered = sharing.offered_by_cluster(zip(clusters, (each.offers for each in loaded), strict=True))
-        yield from watch(title, self.worked(loaded, offered), count)
+        offers = ((self._every[number].settings.cluster, loaded[number].offers) for number in waiting)
+        yield from watch(title, self.worked(loaded, sharing.offered_by_cluster(offers)), count)
 
     def alone(self, unit: Unit, reading: Watch) -> Iterator[Any]:
         """What comes of the only unit."""
         yield self._work(unit, loading.read(unit, self._options, reading), NOTHING, self._options)
 
-    def loaded(self, every: Sequence[Unit]) -> Iterator[Loaded]:
-        """Each unit, loaded."""
-        return self._done(_loaded, list(map(Piece, range(len(every)), every)), self._options)
+    def loaded(self) -> Iterator[Loaded]:
+        """Each unit that waits for others, loaded."""
+        return self._done(_loaded, [Piece(number, self._every[number]) for number in self._waiting], self._options)
 
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[Any]:
         """What comes of each unit."""
@@ -135,7 +141,7 @@ class _Judged(_Run):
         super().__init__(units, options, judge, jobs, others)
         whole = self._options.but(listed=True, quoted=True)  # a later run may want another format
         self._keys = Keys(whole) if cache and cache.is_on else None
-        self._key = [self._keys.of(unit) if self._keys else None for unit in (*units, *others)]
+        self._key = [self._keys.of(unit) if self._keys else None for unit in self._every]
         if any(self._key):
             self._options = whole
 
@@ -147,23 +153,23 @@ class _Judged(_Run):
             self._keep(0, second, result)
         yield self._shown(result)
 
-    def loaded(self, every: Sequence[Unit]) -> Iterator[Loaded]:
-        kept = ((number, self._kept(key or b"")) for number, key in enumerate(self._key))
+    def loaded(self) -> Iterator[Loaded]:
+        kept = ((number, self._kept(self._key[number] or b"")) for number in self._waiting)
         known = {number: _small_load(found) for number, found in kept if isinstance(found, Loaded)}
-        new = [Piece(number, unit) for number, unit in enumerate(every) if number not in known]
+        new = [Piece(number, self._every[number]) for number in self._waiting if number not in known]
         done = self._done(partial(_loaded, reach=self._keys is not None), new, self._options)
-        for number, key in enumerate(self._key):
-            found = known.get(number)
+        for number in self._waiting:
+            key, found = self._key[number], known.get(number)
             if not found:
                 found = _small_load(next(done))
-                if key and self._is_current(every[number], found):
+                if key and self._is_current(self._every[number], found):
                     self._put(key, found.but(texts=b""))
             yield found.but(reach=None) if found.reach else found
         next(done, None)  # its processes end
 
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[UnitResult]:
         own = enumerate(loaded[: len(self._units)])
-        kept = ((number, self._kept_result(number, offered)) for number, each in own if not each.texts)
+        kept = ((number, self._kept_result(number, offered, lone=each is LONE)) for number, each in own if not each.texts)
         known = {number: result for number, result in kept if result}
         new = [
             Piece(number, unit, loaded[number].texts, self._key[number] or b"")
@@ -186,9 +192,11 @@ class _Judged(_Run):
             return super()._done(work, pieces, *given)
         return self._workers.mapped(work, pieces, given, jobs=self._jobs, named=name)
 
-    def _kept_result(self, number: int, offered: Mapping[str, Offered]) -> UnitResult | None:
+    def _kept_result(self, number: int, offered: Mapping[str, Offered], *, lone: bool) -> UnitResult | None:
         """A unit that was not loaded in this run, as it was judged with the same things of others."""
         key = self._key[number]
+        if lone:
+            return self._result(keys.second(key, NOTHING) if key else b"")
         found = self._kept(key or b"")
         if not (key and isinstance(found, Loaded) and found.reach):
             return None

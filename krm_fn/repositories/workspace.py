@@ -226,12 +226,15 @@ class Workspace:
         """The units of files. Raises: ConfigError."""
         kustomized = frozenset(folder for target in self.found.targets for folder in target.kustomizations)
         groups: dict[object, tuple[TargetSettings, Package, list[str]]] = {}
+        of_folders: dict[str, list[str]] = {}  # the files of a group, by each folder that is in it
         for file in files:
             folder = folder_of(file)
-            package = self._package(folder)
-            settings = self.settings(package.folder or folder)
-            key = package.folder or (folder if self.asked.apart else (settings.file, settings.cluster))
-            groups.setdefault(key, (settings, package, []))[2].append(file)
+            if folder not in of_folders:
+                package = self._package(folder)
+                settings = self.settings(package.folder or folder)
+                key = package.folder or (folder if self.asked.apart else (settings.file, settings.cluster))
+                of_folders[folder] = groups.setdefault(key, (settings, package, []))[2]
+            of_folders[folder].append(file)
         return [
             Unit(
                 settings=own,
@@ -253,10 +256,15 @@ class Workspace:
 
     def _package(self, folder: str) -> Package:
         """What a tool applies together with the files of a folder that no kustomization uses; without a step, only `apart`."""
-        built = {target.folder for target in (*self.found.targets, *self.found.charts)}
-        of_argo = (each for each in (folder, *packages.above(folder)) if each in self._applications and each not in built)
+        around = (folder, *packages.above(folder))
+        of_argo = (each for each in around if each in self._applications and each not in self._built)
         package = self._applications.get(next(of_argo, ""), self._kpt_packages.get(folder, NO_PACKAGE))
         return package if package.steps or self.asked.apart else NO_PACKAGE
+
+    @cached_property
+    def _built(self) -> frozenset[str]:
+        """The folders that are built."""
+        return frozenset(target.folder for target in (*self.found.targets, *self.found.charts))
 
     @cached_property
     def _kpt_packages(self) -> dict[str, Package]:

@@ -7,6 +7,7 @@ from functions import instancetype, resource_list, vm
 
 import krm_fn
 from krm_fn.base.paths import copy, put
+from krm_fn.pipeline import stopped
 from krm_fn.pipeline.starts import Starts
 
 TEMPLATE = ("spec", "template")
@@ -120,3 +121,13 @@ def test_presets_choose_by_labels(worked_out) -> None:
     vms = [machine(name, **{place: value}) for name, value in zip("ab", OWN[place], strict=True)]
     assert [record["vcpus"] for record in capacity(preset, *vms)["vms"]] == [1, 3]
     assert len(worked_out) == 2
+
+
+def test_why_an_instance_does_not_start_is_found_out_once_for_rules_and_quotas(monkeypatch) -> None:
+    started = []
+    real = stopped.start
+    monkeypatch.setattr(stopped, "start", lambda *given, **named: started.append(1) or real(*given, **named))
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}}
+    found = krm_fn.process(resource_list(vm("web"), quota, mode="validate"))["results"]
+    assert [each["tags"]["rule"] for each in found if each["severity"] == "error"] == ["never-starts"]
+    assert len(started) == 1

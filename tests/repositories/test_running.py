@@ -12,6 +12,7 @@ from checking import run
 from running import own_environment
 from trees import tree
 
+from krm_fn.repositories import loading
 from krm_fn.repositories.cache import NAME
 
 # In place of kustomize: prints one file of the target, notes that, and ends the process that started it where a file says so.
@@ -236,3 +237,16 @@ def test_a_killed_run_leaves_a_cache_that_can_be_used(repository, tmp_path, jobs
     built(repository)
     assert check(repository, "--cache", str(tmp_path / "cache")) == plain
     assert built(repository) == []
+
+
+def test_a_unit_that_is_alone_in_its_cluster_waits_for_nobody(tmp_path, monkeypatch) -> None:
+    loaded = []
+    real = loading.load
+    monkeypatch.setattr(loading, "load", lambda *given, **named: loaded.append(given) or real(*given, **named))
+    clusters = "".join(f"  - {{name: {name}, targets: [{name}]}}\n" for name in "abc")
+    config = f"apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n  clusters:\n{clusters}"
+    vms = {f"{name}/vm.yaml": VM.format(name=name, size="absent") for name in "abc"}
+    tree(tmp_path, {".kubevirt-render.yaml": config, **vms})
+    _, out, _ = run("check", "--jobs", "1", "--no-cache", ".", cwd=tmp_path)
+    assert out.count("(unresolved-instancetype)") == 3
+    assert loaded == []

@@ -6,6 +6,7 @@ time of. Beside each shape stand the ways through the program on which it was, o
 
 from __future__ import annotations
 
-from shapes import alike, folders, large, presets, references, texts
+from shapes import alike, folders, large, presets, references, repositories, texts
 
-SHAPES = {**presets.SHAPES, **references.SHAPES, **large.SHAPES, **alike.SHAPES, **texts.SHAPES, **folders.SHAPES}
+PARTS = (presets, references, large, alike, texts, folders, repositories)
+SHAPES = {name: shape for part in PARTS for name, shape in part.SHAPES.items()}

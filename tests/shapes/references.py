@@ -13,6 +13,7 @@ from shapes.pieces import (
     crd,
     custom,
     data_volume,
+    disks,
     each,
     indented,
     numbered,
@@ -203,7 +204,68 @@ def data_without_key(n: int) -> Documents:
     return [secret, *each(n, lambda i: vm(f"v{i}", instance=volumes))]
 
 
+def storage(n: int) -> Documents:
+    """VMs, each with a DataVolume of a storage class of its own, which a StorageProfile is about, and a claim beside it."""
+    classes = each(n, lambda i: thing("storage.k8s.io/v1", "StorageClass", f"c{i}", "provisioner: example.com\n"))
+    sets = "spec:\n  claimPropertySets:\n  - accessModes: [ReadWriteOnce]\n    volumeMode: Block\n"
+    profiles = each(n, lambda i: thing("cdi.kubevirt.io/v1beta1", "StorageProfile", f"c{i}", sets))
+    in_class = lambda i: data_volume(f"d{i}").replace("storage:\n", f"storage:\n    storageClassName: c{i}\n", 1)  # noqa: E731
+    vms = each(n, lambda i: on_volume(f"v{i}", "dataVolume", f"name: d{i}\n", BUILTIN))
+    return [*classes, *profiles, *each(n, in_class), *each(n, lambda i: claim(f"p{i}")), *vms]
+
+
+def shared_claims(n: int) -> Documents:
+    """VMs that have two claims each, each of which another VM has, too."""
+    volumes = lambda i: [volume(f"d{k}", "persistentVolumeClaim", f"claimName: c{i + k}\n") for k in (0, 1)]  # noqa: E731
+    vms = each(n, lambda i: vm(f"v{i}", BUILTIN, domain=disks(["d0", "d1"]), instance="volumes:\n" + "".join(volumes(i))))
+    return [*each(n + 1, lambda i: claim(f"c{i}")), *vms]
+
+
+def claims_of_all(n: int) -> Documents:
+    """VMs, each of which has the same claims, and these."""
+    some = int(n**0.5) + 1
+    volumes = "volumes:\n" + "".join(volume(f"d{k}", "persistentVolumeClaim", f"claimName: c{k}\n") for k in range(some))
+    vms = each(some, lambda i: vm(f"v{i}", BUILTIN, domain=disks(f"d{k}" for k in range(some)), instance=volumes))
+    return [*each(some, lambda i: claim(f"c{i}")), *vms]
+
+
+def services_of_each(n: int) -> Documents:
+    """Services, each of which means all VMs."""
+    asking = each(n, lambda i: service(f"s{i}", "{a: b}", f"  - port: {i + 1}\n"))
+    return [*asking, *each(n, lambda i: forwarding(f"v{i}", f"    - port: {i + 1}\n"))]
+
+
+def secrets(n: int) -> Documents:
+    """Secrets with a key each, and VMs that read two of them, one of which lacks the key."""
+    given = each(n, lambda i: thing("v1", "Secret", f"s{i}", "stringData:\n  userdata: a\n"))
+    volumes = "volumes:\n- name: d\n  cloudInitNoCloud: {{secretRef: {{name: s{0}}}, networkDataSecretRef: {{name: s{0}}}}}\n"
+    return [*given, *each(n, lambda i: vm(f"v{i}", instance=volumes.format(i)))]
+
+
+def same_templates(n: int) -> Documents:
+    """VMs, each of which makes a DataVolume of the same name."""
+    template = "dataVolumeTemplates:\n- metadata:\n    name: d\n  spec:\n    source:\n      blank: {}\n    storage: {}\n"
+    return each(n, lambda i: on_volume(f"v{i}", "dataVolume", "name: d\n", template))
+
+
+def networks(n: int) -> Documents:
+    """Network definitions, and VMs that refer to almost the same names."""
+    given = each(
+        n, lambda i: thing("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", f"net-{i:05}", "spec: {config: '{}'}\n")
+    )
+    interface = "devices:\n  interfaces:\n  - name: n\n    bridge: {}\n"
+    network = "networks:\n- name: n\n  multus: {{networkName: nat-{:05}}}\n"
+    return [*given, *each(n, lambda i: vm(f"v{i}", domain=interface, instance=network.format(i)))]
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
+    "storage": (storage, "check capacity report explain"),
+    "shared-claims": (shared_claims, "check report"),
+    "claims-of-all": (claims_of_all, "check report"),
+    "services-of-each": (services_of_each, "check report"),
+    "secrets": (secrets, "check report"),
+    "same-templates": (same_templates, "check report"),
+    "networks": (networks, "check report"),
     "vms": (
         lambda n: each(n, lambda i: vm(f"v{i}", BUILTIN)),
         "function check annotate snapshot include pinned patch in-place migrate",

@@ -57,8 +57,8 @@ class Draft:
 
     def request(self, resource: str) -> None:
         """Ask for one more of a device. What the instance's own resources say of it stays what counts."""
-        self.calculated_requests[resource] = plus(self.all_requests.get(resource, ZERO), ONE)
-        self.calculated_limits[resource] = plus(self.all_limits.get(resource, ZERO), ONE)
+        for own, calculated in ((self.requests, self.calculated_requests), (self.limits, self.calculated_limits)):
+            calculated[resource] = plus(own.get(resource, calculated.get(resource, ZERO)), ONE)
 
 
 class Step(Value):

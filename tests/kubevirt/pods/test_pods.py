@@ -9,7 +9,8 @@ from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.instance import complete
 from krm_fn.kubevirt.pods import Around, PodError, launcher_pod
 from krm_fn.kubevirt.pods.amounts import written
-from krm_fn.kubevirt.pods.compute import shared_cpus
+from krm_fn.kubevirt.pods.compute import Draft, shared_cpus
+from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.pods.totals import qos_class, stored, totals
 from krm_fn.kubevirt.quantity import parse as quantity
 from krm_fn.kubevirt.releases import parse
@@ -202,3 +203,26 @@ def test_a_container_without_a_limit_counts_nothing_among_the_limits() -> None:
 )
 def test_the_qos_class(containers, word) -> None:
     assert qos_class(containers) == word
+
+
+class Looked(dict):
+    """Counts how often all of its keys are asked for."""
+
+    count = 0
+
+    def keys(self):
+        Looked.count += 1
+        return super().keys()
+
+    __iter__ = None
+
+
+def test_to_ask_for_a_device_does_not_look_at_all_others() -> None:
+    instance = {"spec": {"domain": {"devices": {}}}}
+    around = Around(bundle=Bundle([]), cluster=Cluster(), release=parse("1.9"), namespace="default")
+    draft = Draft(Launch(instance, around), quantity("0"))
+    draft.calculated_limits = Looked()
+    for name in ("a", "b", "a"):
+        draft.request(name)
+    assert written(draft.all_limits) == {"a": "2", "b": "1"}
+    assert Looked.count == 1
