@@ -1,6 +1,7 @@
-"""The Kustomizations of Flux in a repository, from the one that a cluster starts with down to those that others apply.
+"""What delivers parts of a repository: Kustomizations of Flux, Applications and ApplicationSets of Argo CD.
 
-A Kustomization may be changed by the one that applies it. So this one is built, if something that counts comes of the other.
+They are found from those that a cluster starts with down to those that others apply. What applies one of them may change it. So
+this is built, if something that counts comes of the other.
 """
 
 from __future__ import annotations
@@ -10,121 +11,156 @@ import os
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
-from krm_fn.base.bundle import entries
-from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, metadata, name_of, namespace_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.argocd.sets import CLUSTER_LABEL, Sets
+from krm_fn.argocd.sets import clusters as argo_clusters
+from krm_fn.argocd.sources import APPLICATION, SET
+from krm_fn.argocd.sources import GROUP as ARGO
+from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_map, get
 from krm_fn.flux.artifact import Packing
 from krm_fn.flux.generator import generated
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
-from krm_fn.repositories import delivering, written
-from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories import charts, delivering, written
+from krm_fn.repositories.applications import Applications
+from krm_fn.repositories.discovery import DEEPEST, target_of
 from krm_fn.repositories.flux_sources import Sources
+from krm_fn.repositories.flux_values import Values, objects_in, text_of
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Delivery, Target
-from krm_fn.sources.files import SUFFIXES, is_within, read_found
+from krm_fn.sources.files import SUFFIXES, is_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path as Steps
     from krm_fn.repositories.building import Builder
+    from krm_fn.repositories.flux_values import Written
     from krm_fn.repositories.types import Problem
+
+    Place = tuple[str, int]  # a file, and the number of a document there
 
 FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 KUSTOMIZATION = "Kustomization"
-ENCRYPTED = "sops"
-# What a text has in which a Kustomization or a source stands.
-APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?kustomize\.toolkit\.fluxcd\.io/""")
+TEMPLATE = ("spec", "template")  # of an ApplicationSet
+# What a text has in which a delivery or a source stands.
+APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
 SOURCE = re.compile(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
-OF_FLUX = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize|source)\.toolkit\.fluxcd\.io/|part-of: flux$""", re.MULTILINE)
-# The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
-VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
-STRICT_SINCE = (2, 9)
+DELIVERING = re.compile(
+    rb"""apiVersion["']?\s*:\s*["']?(?:(?:kustomize|source)\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)|part-of: flux$"""
+    rb"""|argocd\.argoproj\.io/secret-type""",
+    re.MULTILINE,
+)
 CLUSTER = re.compile(r"(?:^|/)clusters/([^/]+)(?=/)")
 SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
 
-class Written(NamedTuple):
-    """An object in a file: the number of its document, and where it starts."""
+class Deliveries:
+    """What is delivered of a repository. `files` are its YAML files, `using` builds what others apply, None for nothing.
 
-    obj: Object
-    file: str
-    item: int
-    line: int
-    column: int
+    `plain` are its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it. `helm`:
+    charts are built. `clusters` are the names of known clusters.
+    """
 
-
-class Flux:
-    """What Flux applies of a repository. `files` are its YAML files, `using` builds what others apply, None for nothing."""
-
-    def __init__(self, root: str, files: Iterable[str], using: Builder | None, timeout: float) -> None:
+    def __init__(
+        self,
+        root: str,
+        files: Iterable[str],
+        using: Builder | None,
+        timeout: float,
+        *,
+        plain: Sequence[Target] = (),
+        helm: bool = False,
+        clusters: tuple[str, ...] = (),
+    ) -> None:
         self._root, self._using, self._timeout, self._files = os.path.realpath(root), using, timeout, tuple(files)
+        self._plain, self._helm, self._clusters = plain, helm, clusters
         self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
         self._counts = False
         for file in self._files:
-            data = _read(file)
+            data = text_of(file)
             self._counts = self._counts or written.mentions(data)
-            if OF_FLUX.search(data):
+            if DELIVERING.search(data):
                 self._texts[file] = data
         self._targets: dict[tuple[str, bytes], Target | None] = {}
-        self._raws: dict[tuple[str, int], Target | None] = {}
-        self._needed: dict[tuple[str, int], bool] = {}
+        self._raws: dict[Place, tuple[Target, ...]] = {}
+        self._needed: dict[Place, bool] = {}
         self._packings: dict[str | None, Packing] = {}
 
     def deliveries(self) -> Iterator[Target]:
-        """The targets that Flux applies and that may hold something that counts, a target for each time that it is applied."""
+        """The targets that are applied and that may hold something that counts, a target for each time that it is applied."""
         if not (self._counts and any(map(self._is_needed, self._written))):
             return
         seen: list[Target] = []
-        for each in self._roots:
+        for each in self._found:
             for target in self._applied(each, self._cluster(each), ()):
                 if target not in seen:  # two may apply it alike
                     seen.append(target)
                     yield target
 
+    @property
+    def _found(self) -> Iterator[Written]:
+        """The deliveries that no other one applies: those of Argo CD as a kustomization or a chart makes them that has them."""
+        roots = self._roots
+        used: set[Place] = set()
+        for target in self._plain:
+            own = [each for each in self._below(target) if each in roots and _is_argo(each.obj)]
+            if (any(map(self._is_needed, own)) or target.is_chart) and not self._is_delivered(target):
+                used.update(each[1:3] for each in own)
+                yield from self._changed(own, target)
+        yield from (each for each in roots if each[1:3] not in used)
+
+    def _is_delivered(self, target: Target) -> bool:
+        return any(each.folder == target.folder for one in self._written for each in self._raw(one))
+
     @cached_property
     def _written(self) -> list[Written]:
-        """The Kustomizations, as they are written."""
-        return [each for each in self._every if self._folder(each.obj)]
+        """The deliveries of this repository, as they are written."""
+        return [each for each in self._every if _is_argo(each.obj) or self._folder(each.obj)]
 
     @cached_property
     def _every(self) -> list[Written]:
         """These, and those that apply folders of other repositories."""
         files = (file for file, data in self._texts.items() if APPLYING.search(data))
-        return [each for each in self._objects(files) if _is_flux(each.obj)]
+        return [each for each in objects_in(files) if _is_flux(each.obj) or _is_argo(each.obj)]
 
     @cached_property
     def _sources(self) -> Sources:
         """The sources that are in git."""
         files = (file for file, data in self._texts.items() if SOURCE.search(data))
-        found = [each.obj for each in self._objects(files) if group_of(each.obj) == SOURCES]
+        found = [each.obj for each in objects_in(files) if group_of(each.obj) == SOURCES]
         return Sources(self._root, found, [each.obj for each in self._every])
 
-    def _objects(self, files: Iterable[str]) -> Iterator[Written]:
-        for file in files:
-            try:
-                found = yamlio.read_stream(_read(file), file=file)
-            except InputError:
-                continue  # it is told where the file is judged
-            for entry in entries(found.items):
-                yield Written(entry.obj, file, entry.item, *found.place(entry.item, entry.path))
+    @cached_property
+    def _values(self) -> Values:
+        return Values(self._files, self._texts)
+
+    @cached_property
+    def _applications(self) -> Applications:
+        return Applications(self._root, self._sources.is_this)
+
+    @cached_property
+    def _sets(self) -> Sets:
+        """What ApplicationSets make."""
+        marked = (file for file, data in self._texts.items() if CLUSTER_LABEL in data)
+        clusters = argo_clusters((each.obj for each in objects_in(marked)), self._clusters)
+        return Sets(self._root, self._sources.is_this, clusters)
 
     @cached_property
     def _roots(self) -> list[Written]:
-        """The Kustomizations that no other one applies; of those that apply one another, the first."""
-        applied = {below[1:3]: each for each in self._written for below in self._below(self._raw(each)) if below != each}
+        """The deliveries that no other one applies; of those that apply one another, the first."""
+        applied = {below[1:3] for each in self._written for below in self._below(*self._raw(each)) if below != each}
         roots = [each for each in self._written if each[1:3] not in applied]
         reached = {each[1:3] for each in roots}
         waiting = list(roots)
         for each in self._written:
             while waiting:
-                below = [one for one in self._below(self._raw(waiting.pop())) if one[1:3] not in reached]
+                below = [one for one in self._below(*self._raw(waiting.pop())) if one[1:3] not in reached]
                 reached.update(one[1:3] for one in below)
                 waiting += below
             if each[1:3] not in reached:
@@ -134,45 +170,72 @@ class Flux:
         return roots
 
     def _applied(self, each: Written, cluster: str, above: tuple[Written, ...]) -> Iterator[Target]:
-        """What a Kustomization applies, itself and by others."""
-        target = self._target(each.obj, each, cluster)
-        if target is None or target.delivery is None:
-            return
-        target = target._replace(delivery=self._with_values(target.delivery))
-        every, apart = self._below(target), {up[1:3] for up in (*above, each)}
-        if _may_count(target) and not (target.problem and every):  # else the parts of it are judged, as far as they are built
-            yield target
-        below = [one for one in every if self._is_needed(one) and one[1:3] not in apart]
-        for one in self._changed(below, target) if below else ():
-            yield from self._applied(one, _other_cluster(one.obj) or cluster, (*above, each))
+        """What a delivery applies, itself and by others."""
+        apart = {up[1:3] for up in (*above, each)}
+        for found in self._targets_of(each.obj, each, cluster):
+            target = found._replace(delivery=found.delivery and self._values.given(found.delivery))
+            every = self._below(target)
+            if _may_count(target) and not (
+                target.problem and every
+            ):  # else the parts of it are judged, as far as they are built
+                yield target
+            below = [one for one in every if self._is_needed(one) and one[1:3] not in apart]
+            changed = self._changed(below, target) if below or self._makes_others(target) else ()
+            for one in changed if len(above) < DEEPEST else ():
+                yield from self._applied(one, _other_cluster(one.obj) or cluster, (*above, each))
 
-    def _below(self, target: Target | None) -> list[Written]:
-        """The Kustomizations in the files of a target, as they are written."""
-        inputs = frozenset(target.inputs) if target else ()
+    def _makes_others(self, target: Target) -> bool:
+        """True for a chart whose templates may make deliveries."""
+        is_built = target.is_chart and self._helm
+        return is_built and any(APPLYING.search(text_of(file)) for file in target.inputs if file.endswith(SUFFIXES))
+
+    def _below(self, *targets: Target) -> list[Written]:
+        """The deliveries in the files of targets, as they are written."""
+        inputs = frozenset(file for target in targets for file in target.inputs)
         return [each for each in self._written if each.file in inputs]
 
     def _changed(self, below: list[Written], target: Target) -> Iterator[Written]:
-        """The Kustomizations as the cluster gets them from the target that applies them."""
-        made = delivering.objects(target, self._using, self._timeout) if self._using else None
-        if made is None:
+        """The deliveries as the cluster gets them from the target that applies them."""
+        if target.is_files:
+            yield from (each._replace(obj=delivering.placed(each.obj, target)) for each in below)
+            return
+        found = [*self._made(target)] if target.is_chart else self._built(target)
+        if found is None:
             yield from below
             return
-        items = [item for item in yamlio.read_stream(made.data).items if item is not None]
         left = list(below)
-        for obj, file in zip(items, made.origins, strict=True):
-            likely = [each for each in left if each.file == file] if _is_flux(obj) else []
-            if likely and self._folder(obj):
-                own = next((each for each in likely if name_of(each.obj) == name_of(obj)), likely[0])
+        for obj, file in found:
+            is_delivery = (_is_flux(obj) and self._folder(obj)) or _is_argo(obj)
+            likely = [each for each in left if each.file == file] if is_delivery else []
+            own = next((each for each in likely if name_of(each.obj) == name_of(obj)), next(iter(likely), None))
+            if own:
                 left.remove(own)
-                yield own._replace(obj=obj)
+            if own or (is_delivery and target.is_chart):
+                placed = delivering.placed(obj, target)
+                yield own._replace(obj=placed) if own else Written(placed, file, 0, 1, 1)
+
+    def _built(self, target: Target) -> list[tuple[Object, str]] | None:
+        """The objects that kustomize makes of a target, each with its file; None where it makes none."""
+        made = delivering.objects(target, self._using, self._timeout) if self._using else None
+        if made is None:
+            return None
+        items = [item for item in yamlio.read_stream(made.data).items if item is not None]
+        return list(zip(items, made.origins, strict=True))
+
+    def _made(self, target: Target) -> Iterator[tuple[Object, str]]:
+        """The same for a chart."""
+        data = charts.build(target, self._timeout) if self._makes_others(target) else b""
+        for source in charts.read_built(target, data, []).sources if isinstance(data, bytes) else ():
+            yield from zip(source.items, (file for file, _ in source.places), strict=True)
 
     def _is_needed(self, each: Written) -> bool:
-        """True for a Kustomization of which something may come that counts."""
+        """True for a delivery of which something may come that counts."""
         if each[1:3] not in self._needed:
             self._needed[each[1:3]] = False  # one that applies itself
-            target = self._raw(each)
-            own = target is not None and _may_count(target)
-            self._needed[each[1:3]] = own or any(map(self._is_needed, self._below(target)))
+            targets = self._raw(each)
+            own = any(_may_count(target) or self._makes_others(target) for target in targets)
+            open_ = not targets and _is_argo(each.obj) and any(each.file in plain.inputs for plain in self._plain)
+            self._needed[each[1:3]] = own or open_ or any(map(self._is_needed, self._below(*targets)))
         return self._needed[each[1:3]]
 
     def _folder(self, obj: Object) -> str:
@@ -183,29 +246,44 @@ class Flux:
             str(folder) if folder.is_dir() and is_within(str(folder), [self._root]) and self._sources.is_own(obj, path) else ""
         )
 
-    def _raw(self, each: Written) -> Target | None:
-        """The target that a Kustomization applies as it is written."""
+    def _raw(self, each: Written) -> tuple[Target, ...]:
+        """The targets that a delivery applies as it is written."""
         if each[1:3] not in self._raws:
-            self._raws[each[1:3]] = self._target(each.obj, each)
+            self._raws[each[1:3]] = tuple(self._targets_of(each.obj, each))
         return self._raws[each[1:3]]
 
-    def _target(self, obj: Object, each: Written, cluster: str = "") -> Target | None:
-        """The target that a Kustomization applies; its problem says where Flux refuses it."""
-        folder = self._folder(obj)
-        own = Delivery(obj, each.file, each.item, each.line, each.column, "", b"", b"", cluster=cluster)
+    def _targets_of(self, obj: Object, each: Written, cluster: str = "", above: Steps = ()) -> Iterator[Target]:
+        """The targets that a delivery applies; the problem of one says why it is refused."""
+        own = Delivery(obj, each.file, each.item, each.line, each.column, above=above, cluster=cluster)
+        if _is_flux(obj):
+            yield from self._of_flux(own)
+        elif kind_of(obj) == APPLICATION:
+            cluster = self._sets.destination(obj) or cluster
+            yield from self._applications.of(obj, own._replace(cluster=cluster))
+        else:
+            made = self._sets.of(obj)
+            for application in made.applications:
+                yield from self._targets_of(application, each, cluster, TEMPLATE)
+            for about in made.unknown:
+                folder = joined(".", os.path.dirname(each.file) or os.curdir)  # noqa: PTH120
+                yield Target(folder, folder, each.file, (), (), delivering.refused(own, about, counts=False), delivery=own)
+
+    def _of_flux(self, own: Delivery) -> Iterator[Target]:
+        folder = self._folder(own.obj)
         here = joined(".", folder)
         try:
-            return self._found(obj, own, folder)
+            found = self._target(own.obj, own, folder)
         except FluxError as error:
-            problem, inputs = delivering.refused(own, error), tuple(sorted(all_below([here])))
-            return Target(here, here, each.file, (), inputs, problem, delivery=own)
+            problem, inputs = delivering.refused(own, error.message), tuple(sorted(all_below([here])))
+            found = Target(here, here, own.file, (), inputs, problem, delivery=own)
+        yield from [found] if found else []
 
-    def _found(self, obj: Object, own: Delivery, folder: str) -> Target | None:
+    def _target(self, obj: Object, own: Delivery, folder: str) -> Target | None:
         """The target in a folder with the kustomization that Flux writes there. Raises: FluxError."""
         here, is_there = joined(".", folder), self._is_there(obj)
         file, manifest = generated(folder, spec_of(obj), self._root, is_there)
         file, made = joined(".", file), json.dumps(manifest).encode()
-        own = own._replace(generated=file, text=made, original=_read(file) if is_within(file, [self._root]) else b"")
+        own = own._replace(generated=file, text=made, original=text_of(file) if is_within(file, [self._root]) else b"")
         if (file, made) not in self._targets:
             with delivering.entered(Target(here, here, file, (), (), delivery=own)):
                 found = target_of(here, [self._root])
@@ -224,51 +302,8 @@ class Flux:
             self._packings[ignore] = Packing(self._root, ignore)
         return self._packings[ignore].has
 
-    def _with_values(self, own: Delivery) -> Delivery:
-        """The delivery with the ConfigMaps and Secrets of its variables, as far as git has them."""
-        given, missing = [], []
-        for each in as_list(get(own.obj, ("spec", "postBuild", "substituteFrom"))):
-            kind, name = text(as_map(each).get("kind")), text(as_map(each).get("name"))
-            found = self._values(kind, name, own)
-            if found is None or ENCRYPTED in found:
-                missing.append(f"{kind} {name}")
-            else:
-                given.append({**found, "metadata": {**metadata(found), "namespace": namespace_of(own.obj)}})
-        return own._replace(substitutes=tuple(given), missing=tuple(missing), strict=self._is_strict(own.file))
-
-    def _values(self, kind: str, name: str, own: Delivery) -> Object | None:
-        """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times."""
-        namespace = namespace_of(own.obj)
-        found = [
-            each
-            for each in self._holding(name)
-            if kind_of(each.obj) == kind and name_of(each.obj) == name and namespace_of(each.obj) in ("", namespace)
-        ]
-        return max(found, key=lambda each: _common(each.file, own.file)).obj if found else None
-
-    def _holding(self, name: str) -> list[Written]:
-        if name not in self._held:
-            files = [file for file in self._files if file.endswith(SUFFIXES) and name.encode() in _read(file)]
-            self._held[name] = list(self._objects(files)) if name else []
-        return self._held[name]
-
-    @cached_property
-    def _held(self) -> dict[str, list[Written]]:
-        return {}
-
-    def _is_strict(self, file: str) -> bool:
-        """False where the files of Flux beside a Kustomization are of a release that takes an unset variable as empty."""
-        known = self._versions
-        return known[max(known, key=lambda each: _common(each, file))] >= STRICT_SINCE if known else True
-
-    @cached_property
-    def _versions(self) -> dict[str, tuple[int, int]]:
-        """The versions of Flux, by the files that install it."""
-        found = {file: VERSION.search(data) for file, data in self._texts.items()}
-        return {file: (int(each[1]), int(each[2])) for file, each in found.items() if each}
-
     def _cluster(self, each: Written) -> str:
-        """The cluster of a Kustomization that no other one applies: the folder that `flux bootstrap` made for it."""
+        """The cluster of a delivery that no other one applies: the folder that `flux bootstrap` made for it."""
         if other := _other_cluster(each.obj):
             return other
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
@@ -277,6 +312,8 @@ class Flux:
 
 
 def _may_count(target: Target) -> bool:
+    if target.is_chart:
+        return True
     with delivering.entered(target):
         return written.may_count(target)
 
@@ -295,21 +332,12 @@ def _is_flux(obj: Object) -> bool:
     return kind_of(obj) == KUSTOMIZATION and group_of(obj) == FLUX
 
 
+def _is_argo(obj: Object) -> bool:
+    return kind_of(obj) in (APPLICATION, SET) and group_of(obj) == ARGO
+
+
 def _other_cluster(obj: Object) -> str:
     """The name of another cluster that a Kustomization is for, "" where it is for the one that it is in."""
     config = as_map(get(obj, ("spec", "kubeConfig")))
     named = (text(as_map(config.get(key)).get("name")) for key in ("secretRef", "configMapRef"))
     return next(filter(None, named), "").removesuffix(SECRET_OF_CLUSTER)
-
-
-def _common(one: str, other: str) -> int:
-    """The number of folders that two paths begin with."""
-    pairs = zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)
-    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(one.count("/"), other.count("/")))
-
-
-def _read(file: str) -> bytes:
-    try:
-        return read_found(file)[0]
-    except OSError:
-        return b""
