@@ -11,7 +11,7 @@ import os
 import re
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.argocd.sets import CLUSTER_LABEL, Sets
@@ -60,26 +60,26 @@ CLUSTER = re.compile(r"(?:^|/)clusters/([^/]+)(?=/)")
 SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
 
-class Deliveries:
-    """What is delivered of a repository. `files` are its YAML files, `using` builds what others apply, None for nothing.
+class How(NamedTuple):
+    """How what applies others is built: the program, None for none, its seconds, and whether charts are built, too.
 
-    `plain` are its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it. `helm`:
-    charts are built. `clusters` are the names of known clusters.
+    `clusters` are the names of known clusters.
     """
 
-    def __init__(
-        self,
-        root: str,
-        files: Iterable[str],
-        using: Builder | None,
-        timeout: float,
-        *,
-        plain: Sequence[Target] = (),
-        helm: bool = False,
-        clusters: tuple[str, ...] = (),
-    ) -> None:
-        self._root, self._using, self._timeout, self._files = os.path.realpath(root), using, timeout, tuple(files)
-        self._plain, self._helm, self._clusters = plain, helm, clusters
+    using: Builder | None
+    timeout: float
+    helm: bool
+    clusters: tuple[str, ...]
+
+
+class Deliveries:
+    """What is delivered of a repository. `files` are its YAML files.
+
+    `plain` are its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it.
+    """
+
+    def __init__(self, root: str, files: Iterable[str], plain: Sequence[Target], how: How) -> None:
+        self._root, self._files, self._plain, self._how = os.path.realpath(root), tuple(files), plain, how
         self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
         self._counts = False
         for file in self._files:
@@ -148,7 +148,7 @@ class Deliveries:
     def _sets(self) -> Sets:
         """What ApplicationSets make."""
         marked = (file for file, data in self._texts.items() if CLUSTER_LABEL in data)
-        clusters = argo_clusters((each.obj for each in objects_in(marked)), self._clusters)
+        clusters = argo_clusters((each.obj for each in objects_in(marked)), self._how.clusters)
         return Sets(self._root, self._sources.is_this, clusters)
 
     @cached_property
@@ -186,7 +186,7 @@ class Deliveries:
 
     def _makes_others(self, target: Target) -> bool:
         """True for a chart whose templates may make deliveries."""
-        is_built = target.is_chart and self._helm
+        is_built = target.is_chart and self._how.helm
         return is_built and any(APPLYING.search(text_of(file)) for file in target.inputs if file.endswith(SUFFIXES))
 
     def _below(self, *targets: Target) -> list[Written]:
@@ -216,7 +216,7 @@ class Deliveries:
 
     def _built(self, target: Target) -> list[tuple[Object, str]] | None:
         """The objects that kustomize makes of a target, each with its file; None where it makes none."""
-        made = delivering.objects(target, self._using, self._timeout) if self._using else None
+        made = delivering.objects(target, self._how.using, self._how.timeout) if self._how.using else None
         if made is None:
             return None
         items = [item for item in yamlio.read_stream(made.data).items if item is not None]
@@ -224,7 +224,7 @@ class Deliveries:
 
     def _made(self, target: Target) -> Iterator[tuple[Object, str]]:
         """The same for a chart."""
-        data = charts.build(target, self._timeout) if self._makes_others(target) else b""
+        data = charts.build(target, self._how.timeout) if self._makes_others(target) else b""
         for source in charts.read_built(target, data, []).sources if isinstance(data, bytes) else ():
             yield from zip(source.items, (file for file, _ in source.places), strict=True)
 

@@ -158,16 +158,9 @@ class Workspace:
         for root in dict.fromkeys(self.asked.root or repository(folder) for folder in folders):
             here = os.path.relpath(root)
             files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
-            own = self.settings(here)
-            yield from deliveries.Deliveries(
-                root,
-                files,
-                self.asked.using(),
-                self.asked.timeout,
-                plain=plain,
-                helm=self.asked.helm or own.helm,
-                clusters=self.configs.clusters_at(here),
-            ).deliveries()
+            helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
+            how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
+            yield from deliveries.Deliveries(root, files, plain, how).deliveries()
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
@@ -262,7 +255,8 @@ class Workspace:
     def _unit(self, target: Target, settings: TargetSettings) -> Unit:
         """The unit of a target."""
         own = self._plugins.steps(target.folder, target.delivery) if target.delivery else ()
-        steps = (each.but(local=target.is_chart or each.host == PIPELINE) for each in _steps(own, settings))
+        local = target.is_chart or target.is_files
+        steps = (each.but(local=local or each.host == PIPELINE) for each in _steps(own, settings))
         return Unit(settings=settings, name=target.name, target=target, steps=tuple(steps))
 
     def _package(self, folder: str) -> Package:
@@ -280,8 +274,7 @@ class Workspace:
         """What Argo CD has this program render, also where the plugins stand elsewhere in the repository."""
         whole = (self, *self._beside)
         every = (file for each in whole for file in (*each.found.files, *each.found.used))
-        roots = (each.asked.root or repository(folder) for each in whole for folder in each.asked.folders)
-        tops = [] if self.asked.follow else [*dict.fromkeys(roots)]
+        tops = [self.asked.root or repository(folder) for folder in self.asked.folders if not self.asked.follow]
         return packages.Plugins(dict.fromkeys(sorted(every)), tops, lambda folder: self.settings(folder).stated)
 
     @cached_property
@@ -336,8 +329,7 @@ class Workspace:
 
 def _is_in_package(folder: str) -> bool:
     """True for a folder of a kpt package: kpt applies all files of it."""
-    here = Path(folder).resolve()
-    return any((each / "Kptfile").is_file() for each in (here, *here.parents))
+    return any((each / "Kptfile").is_file() for each in (here := Path(folder).resolve(), *here.parents))
 
 
 def _steps(own: tuple[Step, ...], settings: TargetSettings) -> tuple[Step, ...]:

@@ -89,7 +89,7 @@ CASES = {
     ),
     "list, Go, nested": (spec("  - list: {elements: [{a: {b: c}}]}\n", "{{.a.b}}", "p", more=GO), ["c p s"]),
     "list, elementsYaml": (
-        spec("  - list: {elements: [], elementsYaml: \"[{id: x}, {id: w}]\"}\n", "{{.id}}", "p", more=GO),
+        spec('  - list: {elements: [], elementsYaml: "[{id: x}, {id: w}]"}\n', "{{.id}}", "p", more=GO),
         ["x p s", "w p s"],
     ),
     "unknown tags stay": (spec(LIST, "{{cluster}}-{{other}}", "p"), ["a-{{other}} p s", "b-{{other}} p s"]),
@@ -139,7 +139,9 @@ CASES = {
     "directories, hidden": (spec(DIRECTORIES % "{path: apps/.*}", "{{path.basename}}", "p"), []),
     "directories, letters": (spec(DIRECTORIES % "{path: 'apps/[vw]e?'}", "{{path.basename}}", "p"), ["web p s"]),
     "directories, Go": (
-        spec(DIRECTORIES % "{path: 'apps/[dw]*'}", "{{.path.basename}}", "{{.path.path}}", "{{index .path.segments 0}}", more=GO),
+        spec(
+            DIRECTORIES % "{path: 'apps/[dw]*'}", "{{.path.basename}}", "{{.path.path}}", "{{index .path.segments 0}}", more=GO
+        ),
         ["db apps/db apps", "web apps/web apps"],
     ),
     "directories, a prefix": (
@@ -232,7 +234,9 @@ CASES = {
     ),
     "matrix, equal keys": (
         spec(
-            "  - matrix:\n      generators:\n      - list: {elements: [{a: x}]}\n      - list: {elements: [{a: w}]}\n", "{{a}}", "p"
+            "  - matrix:\n      generators:\n      - list: {elements: [{a: x}]}\n      - list: {elements: [{a: w}]}\n",
+            "{{a}}",
+            "p",
         ),
         ["! both generators of its matrix give a, with other values"],
     ),
@@ -282,12 +286,20 @@ CASES = {
     ),
     # what is not in git
     **{
-        kind: (spec(f"  - {kind}: {{}}\n" + LIST, "{{cluster}}", "p"), ["a p s", "b p s", f"! what its generator {kind} finds is not in git"])
+        kind: (
+            spec(f"  - {kind}: {{}}\n" + LIST, "{{cluster}}", "p"),
+            ["a p s", "b p s", f"! what its generator {kind} finds is not in git"],
+        )
         for kind in ("scmProvider", "pullRequest", "plugin", "clusterDecisionResource")
     },
     # templatePatch
     "a patch": (
-        spec(LIST, "{{.cluster}}", "p", more=GO + "  templatePatch: |\n    spec: {source: {path: '{{ if eq .cluster \"a\" }}q{{ else }}r{{ end }}'}}\n"),
+        spec(
+            LIST,
+            "{{.cluster}}",
+            "p",
+            more=GO + "  templatePatch: |\n    spec: {source: {path: '{{ if eq .cluster \"a\" }}q{{ else }}r{{ end }}'}}\n",
+        ),
         ["a q s", "b r s"],
     ),
     "a patch without Go templates": (
@@ -314,7 +326,9 @@ def test_clusters_that_nobody_knows_are_named(tmp_path: Path, named: tuple[str, 
 
 
 def test_a_patch_keeps_the_project(tmp_path: Path) -> None:
-    text = spec(LIST, "{{cluster}}", "p", more="  templatePatch: 'spec: {project: other}'\n").replace("spec:\n      source", "spec:\n      project: own\n      source")
+    text = spec(LIST, "{{cluster}}", "p", more="  templatePatch: 'spec: {project: other}'\n").replace(
+        "spec:\n      source", "spec:\n      project: own\n      source"
+    )
     of = yamlio.read_stream(f"kind: ApplicationSet\nmetadata: {{name: s, namespace: argocd}}\nspec:\n{text}".encode()).items[0]
     found = Sets(str(tmp_path), OWN.__eq__, []).of(of).applications
     assert [(each["spec"]["project"], each["metadata"]["namespace"]) for each in found] == [("own", "argocd")] * 2
@@ -322,9 +336,11 @@ def test_a_patch_keeps_the_project(tmp_path: Path) -> None:
 
 HUGE = "  - matrix:\n      generators:\n      - list: {elements: [%s]}\n      - list: {elements: [%s]}\n"
 EXPLODING = {
-    "a matrix": spec(HUGE % (", ".join(f"{{a: '{n}'}}" for n in range(3000)), ", ".join(f"{{b: '{n}'}}" for n in range(3000))), "x", "p"),
+    "a matrix": spec(
+        HUGE % (", ".join(f"{{a: '{n}'}}" for n in range(3000)), ", ".join(f"{{b: '{n}'}}" for n in range(3000))), "x", "p"
+    ),
     "a loop": spec(LIST, "{{range until 99999}}{{range until 99999}}x{{end}}{{end}}", "p", more=GO),
-    "a text": spec(LIST, "{{range until 9999}}{{repeat 9999 \"x\"}}{{end}}", "p", more=GO),
+    "a text": spec(LIST, '{{range until 9999}}{{repeat 9999 "x"}}{{end}}', "p", more=GO),
 }
 
 
@@ -332,7 +348,10 @@ EXPLODING = {
 def test_what_would_never_end_is_told_once(tmp_path: Path, of: str) -> None:
     found = made(tmp_path, of)
     assert len(found) == 1
-    assert found[0] in ("! its generators make too much; let them make fewer Applications", "! a template makes more than 1,000,000 characters")
+    assert found[0] in (
+        "! its generators make too much; let them make fewer Applications",
+        "! a template makes more than 1,000,000 characters",
+    )
 
 
 def test_no_file_outside_of_the_repository_is_read(tmp_path: Path) -> None:
