@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn import yamlio
 from krm_fn.argocd.functions import normalize, shown
 from krm_fn.argocd.parameters import completed, flat, is_selected, key_of, laid_over, numbered, of_files, of_folders, unique
-from krm_fn.argocd.sources import APPLICATION, ArgoError, merged
+from krm_fn.argocd.sources import APPLICATION, ArgoError, UnknownError, merged
 from krm_fn.argocd.templates import rendered
 from krm_fn.base.encoding import from_base64
 from krm_fn.base.errors import InputError
@@ -53,9 +53,10 @@ class Cluster(NamedTuple):
 
 
 class Made(NamedTuple):
-    """What an ApplicationSet makes, as far as it is known, and what is not known or wrong, in words."""
+    """What an ApplicationSet makes, as far as it is known, and what is wrong and what is not known, in words."""
 
     applications: tuple[Object, ...]
+    wrong: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -92,17 +93,19 @@ class Sets:
 
     def of(self, of: Object) -> Made:
         """What an ApplicationSet makes."""
-        spec, found, unknown = as_map(of.get("spec")), [], []
+        spec, found = as_map(of.get("spec")), []
+        said: dict[bool, list[str]] = {False: [], True: []}
         making = _Making(self, spec)
         for generator in map(as_map, as_list(spec.get("generators"))):
             try:
                 found += [self._application(of, making, *each) for each in making.of(generator)]
             except ArgoError as error:
-                unknown.append(error.message)
+                said[isinstance(error, UnknownError)].append(error.message)
             except SpentError:
-                unknown.append(TOO_MUCH)
+                said[True].append(TOO_MUCH)
                 break
-        return Made(tuple(found), tuple(dict.fromkeys(unknown)))
+        wrong, unknown = (tuple(dict.fromkeys(each)) for each in said.values())
+        return Made(tuple(found), wrong, unknown)
 
     def _application(self, of: Object, making: _Making, parameters: Parameters, template: Object) -> Object:
         made = making.filled(template, parameters)
@@ -117,7 +120,9 @@ class Sets:
     def repository(self, git: Object) -> tuple[list[str], list[str]]:
         """The folders and the files of this repository. Raises: ArgoError where a generator reads another one."""
         if not self._is_own(text(git.get("repoURL"))):
-            raise ArgoError(f"its generator reads {text(git.get('repoURL')) or 'a repository'}, which is not this repository")
+            raise UnknownError(
+                f"its generator reads {text(git.get('repoURL')) or 'a repository'}, which is not this repository"
+            )
         if self._listed is None:
             self._listed = _listed(self._root)
         return self._listed
@@ -197,7 +202,7 @@ class _Making:
     def _clusters(self, given: Object) -> list[Parameters]:
         selector, known = as_map(given.get("selector")), self._sets.clusters
         if not known or (selector and not all(each.is_whole for each in known)):
-            raise ArgoError("its generator clusters takes Secrets that are not in git; name the clusters in the config")
+            raise UnknownError("its generator clusters takes Secrets that are not in git; name the clusters in the config")
         found = [self._of_cluster(each) for each in known if is_selected(each.labels, selector)]
         if not selector and all(each.server.rstrip("/") != SERVER for each in known) and all(each.is_whole for each in known):
             found.append({"name": HERE, "nameNormalized": HERE, "server": SERVER, "project": ""})
@@ -286,7 +291,7 @@ def _kind(generator: Object) -> str:
             "a generator has no kind" if not kinds else f"a generator has the kinds {' and '.join(kinds)}; expected one"
         )
     if kinds[0] not in GENERATORS:
-        raise ArgoError(f"what its generator {kinds[0]} finds is not in git")
+        raise UnknownError(f"what its generator {kinds[0]} finds is not in git")
     return kinds[0]
 
 

@@ -42,6 +42,10 @@ class ArgoError(InputError):
     """What Argo CD refuses."""
 
 
+class UnknownError(ArgoError):
+    """What is not in git, or not understood here: nobody says that it is wrong."""
+
+
 class Source(NamedTuple):
     """One source of an Application: its place in that, and what it says."""
 

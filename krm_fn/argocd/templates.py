@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.argocd.functions import FUNCTIONS, is_true, shown
-from krm_fn.argocd.sources import ArgoError
+from krm_fn.argocd.sources import ArgoError, UnknownError
 from krm_fn.base.work import Budget
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class _Parser:
         if word in ("break", "continue"):
             return Node(word)
         if word in ("define", "template", "block", "end", "else"):
-            raise ArgoError(f"a template uses {word}, which is not known here")
+            raise UnknownError(f"a template uses {word}, which is not known here")
         if word not in BLOCKS:
             return Node("pipeline", _pipeline(tokens))
         body, ended = self.nodes(inside=True)
@@ -262,7 +262,7 @@ class _Run:
         if head in ("and", "or"):
             return self._fields(self._lazy(head, rest, last, dot, known), fields)
         if head not in FUNCTIONS:
-            raise ArgoError(f"a template uses the function {head}, which is not known here")
+            raise UnknownError(f"a template uses the function {head}, which is not known here")
         given = [*(self._operand(each[0], each[1], dot, known) for each in rest), *last]
         arguments = [None if each is NOTHING else each for each in given]
         self._spend(sum(len(each) for each in arguments if isinstance(each, str | list | dict)) // 8)
@@ -302,7 +302,7 @@ class _Run:
         try:
             return int(head, 0) if re.fullmatch(r"-?\w+", head) else float(head)
         except ValueError:
-            raise ArgoError(f"a template uses {head}, which is not known here") from None
+            raise UnknownError(f"a template uses {head}, which is not known here") from None
 
     def _fields(self, value: Any, fields: tuple[str, ...]) -> Any:
         for field in fields:

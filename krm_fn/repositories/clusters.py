@@ -152,6 +152,8 @@ class Configs:
         if own and own.config.clusters and own is not root:
             raise own.error("clusters stand only in the config at the root of the repository; move them there", "spec.clusters")
         cluster = next((each for each in root.config.clusters if each.name == named), None) if root and named else None
+        if root and cluster:
+            self._matched.update((root.file, cluster.name, glob) for glob in cluster.targets)
         cluster = cluster or (self._cluster(root, target) if root else None)
         key = own.file if own else "", root.file if root else "", cluster.name if cluster else ""
         if key not in self._settings:

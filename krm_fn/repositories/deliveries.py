@@ -28,7 +28,7 @@ from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.applications import Applications
 from krm_fn.repositories.discovery import DEEPEST, target_of
 from krm_fn.repositories.flux_sources import Sources
-from krm_fn.repositories.flux_values import Values, objects_in, text_of
+from krm_fn.repositories.flux_values import Values, Written, objects_in, text_of
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Delivery, Target
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path as Steps
     from krm_fn.repositories.building import Builder
-    from krm_fn.repositories.flux_values import Written
     from krm_fn.repositories.types import Problem
 
     Place = tuple[str, int]  # a file, and the number of a document there
@@ -264,9 +263,9 @@ class Deliveries:
             made = self._sets.of(obj)
             for application in made.applications:
                 yield from self._targets_of(application, each, cluster, TEMPLATE)
-            for about in made.unknown:
-                folder = joined(".", os.path.dirname(each.file) or os.curdir)  # noqa: PTH120
-                yield Target(folder, folder, each.file, (), (), delivering.refused(own, about, counts=False), delivery=own)
+            for reason, said in (("unmade", made.wrong), ("unknown", made.unknown)):
+                problem = delivering.refused(own, "; ".join(said)).but(reason=reason, counts=False)
+                yield from [Target(each.file, each.file, each.file, (), (), problem, delivery=own)] if said else []
 
     def _of_flux(self, own: Delivery) -> Iterator[Target]:
         folder = self._folder(own.obj)

@@ -86,11 +86,10 @@ def _with_stated(kustomization: Object, stated: Mapping[str, str]) -> Object:
     return found
 
 
-def refused(delivery: Delivery, detail: str, *, counts: bool = True) -> Problem:
+def refused(delivery: Delivery, detail: str) -> Problem:
     """What Flux or Argo CD refuses, at the place of the delivery."""
     reason = "flux" if delivery.is_of_flux else "argocd"
-    problem = Problem(file=delivery.file, reason=reason, detail=detail, counts=counts)
-    return problem.but(line=delivery.line, column=delivery.column)
+    return Problem(file=delivery.file, reason=reason, detail=detail, line=delivery.line, column=delivery.column)
 
 
 def notes(target: Target | None, unknown: Iterable[str]) -> list[str]:

@@ -128,7 +128,7 @@ def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequen
     built = {folder for each in targets for folder in (*each.kustomizations, *([each.folder] if each.inputs else []))}
     used = frozenset(file for each in whole for file in each.inputs)
     left = [each for each in found.targets if each.folder not in built and each.file not in used]
-    apart = [each for each in found.charts if each.folder not in {one.folder for one in delivered}]
+    apart = [each for each in found.charts if each.folder not in {one.folder for one in named}]
     return found._replace(
         targets=tuple(sorted((*left, *targets), key=lambda each: (each.folder, each.name))),
         charts=tuple(sorted((*apart, *delivered), key=lambda each: (each.folder, each.name))),

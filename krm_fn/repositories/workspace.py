@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -296,12 +297,13 @@ class Workspace:
 
         Raises: UsageError for a name that no unit has, unless it `may_lack` here.
         """
-        for name, flag, of in ((self.asked.target, "--target", _target), (self.asked.cluster, "--cluster", _cluster)):
-            names = sorted({of(unit) for unit in units} - {""}) if name else []
+        for name, flag, of in ((self.asked.target, "--target", "name"), (self.asked.cluster, "--cluster", "settings.cluster")):
+            called = attrgetter(of)
+            names = sorted({called(unit) for unit in units} - {""}) if name else []
             if name and name not in names and not may_lack:
                 hint = f"did you mean {likely}" if (likely := meant(name, tuple(names))) else f"expected {listed(names)}"
                 raise UsageError(f"{flag}: there is no {name}; {hint if names else 'there is none here'}")
-            units = [unit for unit in units if not name or of(unit) == name]
+            units = [unit for unit in units if not name or called(unit) == name]
         return units
 
     def passed_over(self) -> list[UnitResult]:
@@ -329,20 +331,13 @@ class Workspace:
 
 def _is_in_package(folder: str) -> bool:
     """True for a folder of a kpt package: kpt applies all files of it."""
-    return any((each / "Kptfile").is_file() for each in (here := Path(folder).resolve(), *here.parents))
+    here = Path(folder).resolve()
+    return any((each / "Kptfile").is_file() for each in (here, *here.parents))
 
 
 def _steps(own: tuple[Step, ...], settings: TargetSettings) -> tuple[Step, ...]:
     """The calls of this program that follow those of kustomizations."""
     return (*own, *((Step(host=PIPELINE, settings=settings.stated),) if settings.rendered else ()))
-
-
-def _target(unit: Unit) -> str:
-    return unit.name
-
-
-def _cluster(unit: Unit) -> str:
-    return unit.settings.cluster
 
 
 def folder_of(file: str) -> str:

@@ -42,7 +42,7 @@ def made(here: Path, spec: str, secrets: list[str] = SECRETS, named: tuple[str, 
         " ".join((each["metadata"]["name"], each["spec"]["source"]["path"], each["spec"]["destination"]["server"]))
         for each in found.applications
     ]
-    return [*shown, *(f"! {each}" for each in found.unknown)]
+    return [*shown, *(f"! {each}" for each in (*found.wrong, *found.unknown))]
 
 
 def spec(generators: str, name: str, path: str, server: str = "s", *, more: str = "") -> str:

@@ -69,6 +69,8 @@ MESSAGES = {
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
     "flux": "Flux can't build this: {detail}",
     "argocd": "Argo CD can't build this: {detail}",
+    "unmade": "Argo CD can't make all Applications of this ApplicationSet: {detail}",
+    "unknown": "some Applications of this ApplicationSet are not known, so they are not judged: {detail}",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
     "program": "not built: neither kustomize nor kubectl is on the PATH; install one of them",
@@ -79,7 +81,8 @@ INSTEAD = {"": "", "written": "; its files are judged as they are written", "unc
 @rule(severity="error")
 def kustomization_not_built(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.unbuilt:
-        yield Hit(message=message(each), severity="" if each.counts and each.reason != "made-later" else "warning")
+        mild = "info" if each.reason == "unknown" else "warning"
+        yield Hit(message=message(each), severity="" if each.counts and each.reason != "made-later" else mild)
 
 
 def message(unbuilt: Unbuilt) -> str:
