@@ -159,6 +159,8 @@ def _equal(one: Any, *others: Any) -> bool:
 
 
 def _join(by: str, values: Any) -> str:
+    if isinstance(values, list) and len(by) * len(values) > REPEATED:
+        raise ValueError
     return by.join(shown(each) for each in (values if isinstance(values, list) else [values]) if each is not None)
 
 
@@ -168,9 +170,15 @@ def _repeat(times: Any, text: str) -> str:
     return text * int(times)
 
 
+def _replace(old: str, new: str, text: str) -> str:
+    if (text.count(old) * len(new)) > REPEATED:
+        raise ValueError
+    return text.replace(old, new)
+
+
 def _indent(width: Any, text: str) -> str:
     space = _repeat(width, " ")
-    return space + text.replace("\n", f"\n{space}")
+    return space + _replace("\n", f"\n{space}", text)
 
 
 def _until(end: Any) -> list[int]:
@@ -236,7 +244,7 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "trimSuffix": lambda suffix, text: text.removesuffix(suffix),
     "trimAll": lambda chars, text: text.strip(chars),
     "nospace": lambda text: re.sub(r"\s", "", text),
-    "replace": lambda old, new, text: text.replace(old, new),
+    "replace": _replace,
     "contains": lambda part, text: part in text,
     "hasPrefix": lambda prefix, text: text.startswith(prefix),
     "hasSuffix": lambda suffix, text: text.endswith(suffix),

@@ -36,8 +36,9 @@ HERE, SERVER = "in-cluster", "https://kubernetes.default.svc"
 TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 TEMPLATED = re.compile(r"\{\{.*\}\}")
 GENERATORS = ("list", "clusters", "git", "matrix", "merge")
-# The work of one ApplicationSet, and the levels of generators in one another.
-UNITS, DEEPEST = 4_000_000, 8
+# The work of one ApplicationSet, the levels of generators in one another, and the Applications that count.
+UNITS, DEEPEST, MOST, OF_PARAMETER = 4_000_000, 8, 2_000, 8
+NO_SECRETS = "its generator clusters takes Secrets that are not in git; name the clusters in the config"
 TOO_MUCH = "its generators make too much; let them make fewer Applications"
 
 
@@ -98,12 +99,15 @@ class Sets:
         making = _Making(self, spec)
         for generator in map(as_map, as_list(spec.get("generators"))):
             try:
-                found += [self._application(of, making, *each) for each in making.of(generator)]
+                for each in making.of(generator):
+                    making.count()
+                    found.append(self._application(of, making, *each))
             except ArgoError as error:
                 said[isinstance(error, UnknownError)].append(error.message)
             except SpentError:
                 said[True].append(TOO_MUCH)
                 break
+        said[True] += making.unknown
         wrong, unknown = (tuple(dict.fromkeys(each)) for each in said.values())
         return Made(tuple(found), wrong, unknown)
 
@@ -149,8 +153,16 @@ class _Making:
 
     def __init__(self, sets: Sets, spec: Object) -> None:
         self._sets, self._spec, self._budget = sets, spec, Budget(UNITS)
+        self.unknown: list[str] = []
+        self._made = 0
         self._is_go = spec.get("goTemplate") is True
         self._strict = "missingkey=error" in as_list(spec.get("goTemplateOptions"))
+
+    def count(self) -> None:
+        """One more Application is made. Raises: SpentError."""
+        self._made += 1
+        if self._made > MOST:
+            raise SpentError
 
     def of(self, generator: Object) -> Iterator[tuple[Parameters, Object]]:
         """The parameters of a generator, each with the template for it. Raises: ArgoError, SpentError."""
@@ -188,7 +200,7 @@ class _Making:
         makes = {"list": self._list, "clusters": self._clusters, "git": self._git}
         given = as_map(generator[kind])
         found = makes[kind](given) if kind in makes else self._combined(kind, given, depth)
-        self._budget.spend(sum(1 + len(each) for each in found))
+        self._budget.spend(OF_PARAMETER * sum(1 + len(each) for each in found))
         selector = as_map(generator.get("selector"))
         return [each for each in found if is_selected(flat(each), selector)] if selector else found
 
@@ -201,8 +213,10 @@ class _Making:
 
     def _clusters(self, given: Object) -> list[Parameters]:
         selector, known = as_map(given.get("selector")), self._sets.clusters
-        if not known or (selector and not all(each.is_whole for each in known)):
-            raise UnknownError("its generator clusters takes Secrets that are not in git; name the clusters in the config")
+        is_open = not known or (selector and not all(each.is_whole for each in known))
+        if selector and is_open:
+            raise UnknownError(NO_SECRETS)
+        self.unknown += [NO_SECRETS] if is_open else []
         found = [self._of_cluster(each) for each in known if is_selected(each.labels, selector)]
         if not selector and all(each.server.rstrip("/") != SERVER for each in known) and all(each.is_whole for each in known):
             found.append({"name": HERE, "nameNormalized": HERE, "server": SERVER, "project": ""})
@@ -239,7 +253,9 @@ class _Making:
         return [path for path in paths if any(fits(path) for fits in taking) and not any(fits(path) for fits in leaving)]
 
     def _of_file(self, path: str, given: Object) -> Iterator[Parameters]:
-        found = _read(self._sets.text(path), path)
+        data = self._sets.text(path)
+        self._budget.spend(1 + len(data))
+        found = _read(data, path)
         folder, _, name = path.rpartition("/")
         place = self._of_path(folder or ".", given, name)
         for each in map(as_map, found if isinstance(found, list) else [found]):

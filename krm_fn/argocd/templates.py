@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.argocd.functions import FUNCTIONS, is_true, shown
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
 
     Nodes = list["Node"]
 
-ACTION = re.compile(r"\{\{(-(?=\s))?((?:\"(?:\\.|[^\"\\])*\"|`[^`]*`|/\*.*?\*/|[^\"`}]|\}(?!\}))*?)((?<=\s)-)?\}\}", re.DOTALL)
+ACTION = re.compile(
+    r"\{\{(-(?=\s))?(\s*/\*.*?\*/\s*|(?:\"(?:\\.|[^\"\\])*\"|`[^`]*`|[^\"`}]|\}(?!\}))*?)((?<=\s)-)?\}\}", re.DOTALL
+)
 TOKEN = re.compile(
     r"""\s*(?:(?P<text>"(?:\\.|[^"\\])*"|`[^`]*`)|(?P<number>-?\d[\w.]*)|(?P<field>\.[A-Za-z_]\w*)|(?P<variable>\$\w*)"""
     r"""|(?P<word>[A-Za-z_]\w*)|(?P<sign>:=|[().,|=]))"""
 )
 DEEPEST, LARGEST = 100, 1_000_000  # levels in one another; characters that one template may make
+OF_NODE = 8  # the work of one part of a template
 BLOCKS = ("if", "with", "range")
 
 
@@ -56,8 +60,13 @@ def rendered(template: str, parameters: Any, budget: Budget, *, strict: bool) ->
     """What a template makes of parameters. `strict`: a key that a map lacks is an error. Raises: ArgoError, SpentError."""
     if "{{" not in template:
         return template
-    nodes, _ = _Parser(template).nodes()
-    return "".join(_Run(parameters, budget, strict=strict).of(nodes, parameters, {"$": parameters}))
+    budget.spend(template.count("{{") * (1 + len(template) // 64))
+    return "".join(_Run(parameters, budget, strict=strict).of(_parsed(template), parameters, {"$": parameters}))
+
+
+@lru_cache(maxsize=128)
+def _parsed(template: str) -> Nodes:
+    return _Parser(template).nodes()[0]
 
 
 class _Parser:
@@ -188,7 +197,7 @@ class _Run:
 
     def of(self, nodes: Nodes, dot: Any, known: dict[str, Any]) -> Iterator[str]:
         for node in nodes:
-            self._spend(1)
+            self._spend(OF_NODE)
             if node.kind == "text":
                 yield self._counted(node.of)
             elif node.kind == "pipeline":
@@ -221,7 +230,7 @@ class _Run:
             raise ArgoError(f"a template can't go through {shown(value)!r}; expected a list or a map")
         empty = True
         for key, each in pairs:
-            self._spend(1)
+            self._spend(OF_NODE)
             empty, inner = False, dict(known)
             names = node.of.variables
             inner.update(zip(names, (each,) if len(names) == 1 else (key, each), strict=False))
@@ -265,7 +274,8 @@ class _Run:
             raise UnknownError(f"a template uses the function {head}, which is not known here")
         given = [*(self._operand(each[0], each[1], dot, known) for each in rest), *last]
         arguments = [None if each is NOTHING else each for each in given]
-        self._spend(sum(len(each) for each in arguments if isinstance(each, str | list | dict)) // 8)
+        sized = (each for each in arguments if isinstance(each, str | list | dict))
+        self._spend(sum(len(each) // (8 if isinstance(each, str) else 1) for each in sized))
         try:
             return self._fields(FUNCTIONS[head](*arguments), fields)
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError):

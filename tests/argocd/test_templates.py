@@ -102,5 +102,5 @@ def test_a_wrong_template_is_told_in_one_line(template: str, message: str) -> No
 
 
 def test_a_missing_key_is_an_error_where_the_options_say_so() -> None:
-    with pytest.raises(ArgoError, match="takes .missing, which the parameters lack"):
+    with pytest.raises(ArgoError, match=r"takes \.missing, which the parameters lack"):
         of("{{ .missing }}", strict=True)

@@ -101,7 +101,8 @@ def told(items: Any, namespace: str = "") -> list[str]:
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: web, labels: {a: b}}\nspec: {selector: {app: web}}\n"
 DEPLOYMENT = (
-    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: web}}\n"
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 1\n"
+    "  selector: {matchLabels: {app: web}}\n"
     "  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: c, image: 'nginx:1'}]}\n"
 )
 KUSTOMIZED = {
@@ -154,8 +155,12 @@ OPTIONS = {
     "a version": ("version: v5.0.0\nnamePrefix: v-", ["kustomize edit set nameprefix -- v-"]),
     "several": (
         f"namePrefix: a-\nnamespace: own\nimages: ['nginx:9']\n{PATCH}",
-        ["kustomize edit set nameprefix -- a-", "kustomize edit set namespace -- own", "kustomize edit set image nginx:9"]
-        + [f"cat >> kustomization.yaml <<'E'\n{PATCH}E"],
+        [
+            "kustomize edit set nameprefix -- a-",
+            "kustomize edit set namespace -- own",
+            "kustomize edit set image nginx:9",
+            f"cat >> kustomization.yaml <<'E'\n{PATCH}E",
+        ],
     ),
 }
 
@@ -248,7 +253,8 @@ def test_the_namespace_of_the_destination_is_that_of_objects_without_one(here: P
     files = {"app/vm.yaml": f"{WEB}---\n{own}---\n{size}spec: {{cpu: {{guest: 1}}, memory: {{guest: 1Gi}}}}\n"}
     folder = tree(here, {**files, "argo.yaml": application()})
     assert sorted(vms(folder)) == [("other", "own", "1Gi"), ("shop", "web", "1Gi")]
-    assert [{"name": "s"}] == [own for each in applied(folder) if (own := json.loads(each)["metadata"])["name"] == "s"]
+    names = [json.loads(each)["metadata"] for each in applied(folder)]
+    assert [each for each in names if each["name"] == "s"] == [{"name": "s"}]
 
 
 def test_a_file_of_the_folder_can_change_the_source(here: Path) -> None:
@@ -266,7 +272,8 @@ def test_several_sources_are_all_applied(here: Path) -> None:
         .replace("  source:\n", "  sources:\n  - ref: x\n")
         .replace(
             f"    repoURL: {URL}\n    path: app\n",
-            f"    repoURL: {URL}\n  - repoURL: {URL}\n    path: app\n  - repoURL: {URL}\n    path: more\n    kustomize: {{namePrefix: m-}}\n",
+            f"    repoURL: {URL}\n  - repoURL: {URL}\n    path: app\n"
+            f"  - repoURL: {URL}\n    path: more\n    kustomize: {{namePrefix: m-}}\n",
         )
     )
     files = {"app/vm.yaml": WEB, "more/vm.yaml": WEB, "more/kustomization.yaml": LISTS_VM, "argo.yaml": app}
@@ -362,7 +369,8 @@ def test_an_application_that_is_not_reconciled_is_not_applied(here: Path) -> Non
 
 
 def test_an_application_that_another_one_applies_is_changed_by_it(here: Path) -> None:
-    patch = "kustomize:\n  patches:\n  - target: {kind: Application}\n    patch: |\n      - {op: replace, path: /spec/destination/namespace, value: patched}\n"
+    patch = "kustomize:\n  patches:\n  - target: {kind: Application}\n    patch: |\n"
+    patch += "      - {op: replace, path: /spec/destination/namespace, value: patched}\n"
     files = {"app/vm.yaml": WEB, "root.yaml": application(f"path: apps\n{patch}", name="root")}
     files |= {"apps/web.yaml": application(), "apps/kustomization.yaml": "resources: [web.yaml]\n"}
     assert vms(tree(here, files)) == [("patched", "web", "1Gi")]
@@ -410,7 +418,8 @@ def test_what_a_set_cannot_know_is_told_once_and_is_no_error(here: Path) -> None
 
 
 CLUSTERS = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n  clusters:\n"
-CLUSTERS += "  - {name: old, targets: [none/old], kubevirtVersion: '1.1'}\n  - {name: new, targets: [none/new], kubevirtVersion: '1.9'}\n"
+CLUSTERS += "  - {name: old, targets: [none/old], kubevirtVersion: '1.1'}\n"
+CLUSTERS += "  - {name: new, targets: [none/new], kubevirtVersion: '1.9'}\n"
 
 
 def test_the_clusters_of_the_config_get_their_releases(here: Path) -> None:
