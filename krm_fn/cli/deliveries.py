@@ -54,6 +54,42 @@ COLUMNS: dict[str, Callable[[Object], str]] = {
     "FILE": lambda row: row["file"],
 }
 
+TEXT: Object = {"type": "string"}
+TRUTH: Object = {"type": "boolean"}
+TEXTS: Object = {"type": "array", "items": TEXT}
+# What each row of the JSON has, and what those of a delivery have besides.
+ROW: dict[str, Object] = {
+    "target": {**TEXT, "description": "The name of the target, or the folder of files."},
+    "cluster": {**TEXT, "description": "Empty where only one is known."},
+    "namespace": {**TEXT, "description": "That of objects without one, or of all objects."},
+    "steps": {**TEXTS, "description": "What is done to the objects, in order."},
+    "by": {"enum": ["files", "kustomization", "chart", "Kustomization", "Application", "ApplicationSet"]},
+    "file": {**TEXT, "description": "Where that is written, empty for several files."},
+}
+OF_DELIVERY: dict[str, Object] = {
+    "delivery": {**TEXT, "description": "Its namespace and its name."},
+    "manner": {"enum": ["client-side apply", "server-side apply", "replace", "recreate"]},
+    "prune": {**TRUTH, "description": "Objects that are gone from git are deleted."},
+    "createsNamespace": TRUTH,
+    "path": {**TEXT, "description": "The folder that is applied."},
+    "suspended": TRUTH,
+    "unknown": {**TEXTS, "description": "What is not known of it."},
+}
+
+
+def schema() -> Object:
+    """The JSON Schema of what `-o json` prints."""
+    row = {"type": "object", "properties": {**ROW, **OF_DELIVERY}, "required": [*ROW], "additionalProperties": False}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kubevirt-render:schema:v1alpha1:deliveries",
+        "title": "What `kubevirt-render deliveries -o json` prints",
+        "type": "object",
+        "properties": {"deliveries": {"type": "array", "items": row}},
+        "required": ["deliveries"],
+        "additionalProperties": False,
+    }
+
 
 @click.command()
 @options.input_options

@@ -10,7 +10,7 @@ import click
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.changes import schema as diff_schema
-from krm_fn.cli import completion
+from krm_fn.cli import completion, deliveries
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
 from krm_fn.explaining import schema as explain_schema
@@ -30,6 +30,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "diff": diff_schema.schema,
     "capacity": capacity_schema.schema,
     "explain": explain_schema.schema,
+    "deliveries": deliveries.schema,
     "prices": prices.schema,
 }
 
@@ -42,7 +43,7 @@ def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
     """Print a JSON Schema, for editors and CI.
 
     NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; diff,
-    capacity or explain, that of the answer of the command with `-o json`; prices, that of the file of
+    capacity, explain or deliveries, that of the answer of the command with `-o json`; prices, that of the file of
     `capacity --prices`. Without NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own
     kinds in a release.
     """

@@ -256,7 +256,8 @@ CASES = {
     "matrix in a matrix": (
         spec(
             "  - matrix:\n      generators:\n      - list: {elements: [{a: x}, {a: w}]}\n      - matrix:\n"
-            "          generators:\n          - list: {elements: [{b: '1'}]}\n          - list: {elements: [{c: '2'}, {c: '3'}]}\n",
+            "          generators:\n          - list: {elements: [{b: '1'}]}\n"
+            "          - list: {elements: [{c: '2'}, {c: '3'}]}\n",
             "{{a}}{{b}}{{c}}",
             "p",
         ),

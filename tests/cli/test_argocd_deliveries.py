@@ -11,6 +11,7 @@ import pytest
 import running
 from checking import run
 from committing import commit, git
+from jsonschema import Draft202012Validator
 from trees import tree
 
 from krm_fn import yamlio
@@ -562,6 +563,16 @@ def test_applications_that_a_chart_makes_are_delivered(here: Path, monkeypatch: 
     files = {"root/Chart.yaml": CHART["chart/Chart.yaml"], "root/values.yaml": "path: none\n", "root/templates/web.yaml": made}
     files |= {"app/vm.yaml": WEB, "argo.yaml": application("path: root\nhelm: {valuesObject: {path: app}}", name="root")}
     assert vms(tree(here, files), "--helm") == [("shop", "web", "1Gi")]
+
+
+def test_the_schema_of_the_list_fits_what_is_printed(here: Path) -> None:
+    sets = application_set("- pullRequest: {}\n- list: {elements: [{name: x}]}", "path: app")
+    folder = tree(here, {**KUSTOMIZED, **CHART, "set.yaml": sets, "argo.yaml": application(), "other.yaml": WEB})
+    schema = json.loads(run("schema", "deliveries", cwd=folder)[1])
+    Draft202012Validator.check_schema(schema)
+    found = json.loads(run("deliveries", "--helm", "-o", "json", cwd=folder)[1])
+    assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
+    assert {each["by"] for each in found["deliveries"]} >= {"Application", "ApplicationSet", "chart", "files"}
 
 
 LISTED = """\
