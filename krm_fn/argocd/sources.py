@@ -54,8 +54,10 @@ class Source(NamedTuple):
 
 
 def sources_of(application: Object) -> list[Source]:
-    """The sources of an Application; those of a list count before a single one."""
+    """The sources of an Application; those of a list count before a single one, and what is hydrated before these."""
     spec = as_map(application.get("spec"))
+    if dry := as_map(as_map(spec.get("sourceHydrator")).get("drySource")):
+        return [Source(("spec", "sourceHydrator", "drySource"), dry)]
     listed = [Source(("spec", "sources", number), as_map(each)) for number, each in enumerate(as_list(spec.get("sources")))]
     return listed or [Source(("spec", "source"), as_map(spec.get("source")))]
 
@@ -68,9 +70,9 @@ def kind_of_source(source: Object, names: Iterable[str]) -> str:
     if stated:
         return stated[0]
     found = set(names)
-    if "Chart.yaml" in found:
-        return "helm"
-    return "kustomize" if found & {"kustomization.yaml", "kustomization.yml", "Kustomization"} else "directory"
+    if found & {"kustomization.yaml", "kustomization.yml", "Kustomization"}:
+        return "kustomize"
+    return "helm" if "Chart.yaml" in found else "directory"
 
 
 def merged(value: Any, patch: Any) -> Any:

@@ -60,13 +60,14 @@ class Applications:
             folder = self.folder(source)
             if not folder:
                 continue
-            here, inputs = joined(".", folder), all_below([joined(".", folder)])
+            here = joined(".", folder)
             try:
                 yield self._target(application, argocd.Source(at, source), folder, own._replace(namespace=space))
             except (ArgoError, SpentError) as error:
                 why = TOO_MUCH if isinstance(error, SpentError) else error.message
                 problem = delivering.refused(own, why)
-                yield Target(here, here, own.file, (), tuple(sorted(inputs)), problem, delivery=own._replace(namespace=space))
+                inputs = tuple(sorted(all_below([here])))
+                yield Target(here, here, own.file, (), inputs, problem, delivery=own._replace(namespace=space))
 
     def _target(self, application: Object, source: Source, folder: str, own: Delivery) -> Target:
         merged = self._with_overrides(application, source.of, folder)

@@ -8,8 +8,9 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from krm_fn.argocd.sources import sources_of
 from krm_fn.base.objects import kind_of, name_of, namespace_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.paths import as_map, get
 from krm_fn.repositories import git
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def urls_of(obj: Object) -> Iterator[tuple[str, str | None]]:
     """The URLs that an Application or an ApplicationSet names, each with the path there; None for one that is a pattern."""
     spec = as_map(obj.get("spec"))
     for of in (spec, as_map(as_map(spec.get("template")).get("spec"))):
-        for each in (as_map(of.get("source")), *map(as_map, as_list(of.get("sources")))):
+        for each in (source.of for source in sources_of({"spec": of})):
             path = each.get("path")
             if isinstance(path, str):
                 yield text(each.get("repoURL")), None if "{{" in path else path

@@ -281,6 +281,16 @@ def test_several_sources_are_all_applied(here: Path) -> None:
     assert vms(tree(here, files)) == [("shop", "web", "1Gi"), ("shop", "m-web", "1Gi")]
 
 
+def test_what_is_hydrated_is_read_from_its_dry_source(here: Path) -> None:
+    hydrated = application().replace("  source:\n", "  sourceHydrator:\n   drySource:\n")
+    assert vms(tree(here, {"app/vm.yaml": WEB, "argo.yaml": hydrated})) == [("shop", "web", "1Gi")]
+
+
+def test_a_kustomization_counts_more_than_a_chart_beside_it(here: Path) -> None:
+    files = {"app/vm.yaml": WEB, "app/kustomization.yaml": LISTS_VM, "app/Chart.yaml": CHART["chart/Chart.yaml"]}
+    assert vms(tree(here, {**files, "argo.yaml": application()})) == [("shop", "web", "1Gi")]
+
+
 def test_one_folder_that_is_applied_twice_is_two_units(here: Path) -> None:
     files = {"app/vm.yaml": WEB, "argo/a.yaml": application(name="a")}
     files["argo/b.yaml"] = application(name="b", spec="destination: {name: north, namespace: vms}")
