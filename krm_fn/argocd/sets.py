@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from krm_fn import yamlio
 from krm_fn.argocd.functions import normalize, shown
 from krm_fn.argocd.parameters import completed, flat, is_selected, key_of, laid_over, numbered, of_files, of_folders, unique
-from krm_fn.argocd.sources import APPLICATION, ArgoError, UnknownError, merged
+from krm_fn.argocd.sources import APPLICATION, ArgoError, UnknownError
 from krm_fn.argocd.templates import rendered
 from krm_fn.base.encoding import from_base64
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import annotations_of, kind_of, labels_of, metadata, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.work import Budget, SpentError
+from krm_fn.kubevirt.updates.applying import patched
 from krm_fn.sources.files import is_within, read_found
 
 if TYPE_CHECKING:
@@ -115,8 +116,9 @@ class Sets:
         made = making.filled(template, parameters)
         spec = as_map(of.get("spec"))
         if patch := spec.get("templatePatch"):
-            patched = merged(made, _read(making.replaced(text(patch), parameters).encode(), "templatePatch"))
-            made = {**patched, "spec": {**as_map(patched.get("spec")), "project": as_map(made.get("spec")).get("project")}}
+            project = {"spec": {"project": as_map(made.get("spec")).get("project")}}
+            changes = _read(making.replaced(text(patch), parameters).encode(), "templatePatch")
+            made = patched(patched(made, changes), project)
         names = {key: value for key, value in metadata(made).items() if key != "namespace"}
         space = {"namespace": namespace_of(of)} if namespace_of(of) else {}
         return {"apiVersion": of.get("apiVersion"), "kind": APPLICATION, **made, "metadata": {**names, **space}}

@@ -17,7 +17,6 @@ from krm_fn.flux.generator import add_image
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
@@ -73,19 +72,6 @@ def kind_of_source(source: Object, names: Iterable[str]) -> str:
     if found & {"kustomization.yaml", "kustomization.yml", "Kustomization"}:
         return "kustomize"
     return "helm" if "Chart.yaml" in found else "directory"
-
-
-def merged(value: Any, patch: Any) -> Any:
-    """A value with a merge patch (RFC 7386)."""
-    if not isinstance(patch, dict):
-        return patch
-    made = dict(as_map(value))
-    for key, each in patch.items():
-        if each is None:
-            made.pop(key, None)
-        else:
-            made[key] = merged(made.get(key), each)
-    return made
 
 
 def variables(application: Object, source: Object) -> dict[str, str]:

@@ -17,6 +17,7 @@ from krm_fn.base.globs import WILD, Globs
 from krm_fn.base.objects import name_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.work import SpentError
+from krm_fn.kubevirt.updates.applying import patched
 from krm_fn.repositories import charts, delivering
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.graph import all_below
@@ -93,7 +94,7 @@ class Applications:
                     (patch,) = yamlio.read_stream(read_found(file)[0]).items[:1] or [{}]
                 except (InputError, OSError):
                     raise ArgoError(f"{joined('.', file)} can't be read") from None
-                made = argocd.merged(made, patch)
+                made = patched(made, patch)
         return {**made, **{key: source[key] for key in ("chart", "path", "repoURL", "targetRevision") if key in source}}
 
     def _kustomized(self, options: Object, folder: str, known: dict[str, str], own: Of) -> Target:

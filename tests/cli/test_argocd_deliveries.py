@@ -11,6 +11,7 @@ import pytest
 import running
 from checking import run
 from committing import commit, git
+from delivered import LISTS_VM, VM, check, vms
 from jsonschema import Draft202012Validator
 from trees import tree
 
@@ -18,23 +19,8 @@ from krm_fn import yamlio
 
 pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
 
-VM = """\
-apiVersion: kubevirt.io/v1
-kind: VirtualMachine
-metadata:
-  name: %s
-spec:
-  runStrategy: Always
-  template:
-    spec:
-      domain:
-        devices: {}
-        memory:
-          guest: %s
-"""
 WEB = VM % ("web", "1Gi")
 URL = "https://example.com/me/cluster.git"
-LISTS_VM = "resources: [vm.yaml]\n"
 
 
 def indented(text: str, width: int) -> str:
@@ -65,18 +51,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kustomize: Path) -> Pa
     git(tmp_path, "init", "-q", "-b", "main")
     git(tmp_path, "remote", "add", "origin", URL)
     return tmp_path
-
-
-def vms(folder: Path, *words: str) -> list[tuple[str, str, str]]:
-    """Namespace, name and memory of each VM that is applied."""
-    _, out, _ = run("capacity", ".", "-o", "json", *words, cwd=folder)
-    found = json.loads(out)["vms"] if out else []
-    return [(each["namespace"], each["name"], each["memory"]) for each in found]
-
-
-def check(folder: Path, *words: str) -> str:
-    _, out, err = run("check", ".", "--no-cache", *words, cwd=folder)
-    return out + err if "--verbose" in words else out
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:

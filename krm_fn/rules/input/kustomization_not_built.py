@@ -8,7 +8,8 @@ makes; it names a file that is not below its folder, which Flux reads and kustom
 YAML; it has Helm charts or plugins, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file
 that it is made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose` counts them. It is a
 warning where a template beside a missing kustomization makes that one. Only `render` builds all; one that it can't build is a
-warning there.
+warning there. An ApplicationSet is a warning where Argo CD can't make its Applications, and an info where what it finds is not
+in git.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
