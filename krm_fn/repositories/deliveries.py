@@ -26,12 +26,12 @@ from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.applications import Applications
-from krm_fn.repositories.discovery import DEEPEST, target_of
+from krm_fn.repositories.discovery import DEEPEST, MOST_AGAIN, target_of
 from krm_fn.repositories.flux_sources import Sources
 from krm_fn.repositories.flux_values import Values, Written, objects_in, text_of
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import Delivery, Target
+from krm_fn.repositories.types import Delivery, Problem, Target
 from krm_fn.sources.files import SUFFIXES, is_within
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path as Steps
     from krm_fn.repositories.building import Builder
-    from krm_fn.repositories.types import Problem
 
     Place = tuple[str, int]  # a file, and the number of a document there
 
@@ -89,6 +88,7 @@ class Deliveries:
         self._targets: dict[tuple[str, bytes], Target | None] = {}
         self._raws: dict[Place, tuple[Target, ...]] = {}
         self._needed: dict[Place, bool] = {}
+        self._done: set[tuple[str, int, str, str]] = set()
         self._packings: dict[str | None, Packing] = {}
 
     def deliveries(self) -> Iterator[Target]:
@@ -169,14 +169,20 @@ class Deliveries:
         return roots
 
     def _applied(self, each: Written, cluster: str, above: tuple[Written, ...]) -> Iterator[Target]:
-        """What a delivery applies, itself and by others."""
+        """What a delivery applies, itself and by others; nothing that it applied before, on another way to it."""
+        known = each.file, each.item, cluster, json.dumps(each.obj, sort_keys=True, default=str)
+        if known in self._done or len(self._done) > MOST_AGAIN:
+            return
+        self._done.add(known)
+        if len(self._done) > MOST_AGAIN:
+            about = Problem(file=each.file, reason="repeated", detail=f"deliveries, more than {MOST_AGAIN:,} times")
+            yield Target(each.file, each.file, each.file, (), (), about.but(line=each.line, column=each.column))
+            return
         apart = {up[1:3] for up in (*above, each)}
         for found in self._targets_of(each.obj, each, cluster):
             target = found._replace(delivery=found.delivery and self._values.given(found.delivery))
             every = self._below(target)
-            if _may_count(target) and not (
-                target.problem and every
-            ):  # else the parts of it are judged, as far as they are built
+            if _may_count(target) and not (target.problem and every):  # else the parts are judged, as far as they are built
                 yield target
             below = [one for one in every if self._is_needed(one) and one[1:3] not in apart]
             changed = self._changed(below, target) if below or self._makes_others(target) else ()

@@ -381,6 +381,14 @@ def test_applications_that_apply_one_another_end(here: Path) -> None:
     assert vms(tree(here, files)) == [("shop", "web", "1Gi")]
 
 
+def test_what_several_apply_is_found_once_however_many_ways_lead_there(here: Path) -> None:
+    levels = 40
+    files = {f"d{levels}/vm.yaml": WEB}
+    for level in range(levels):
+        files |= {f"d{level}/{name}.yaml": application(f"path: d{level + 1}", name=f"{name}{level}") for name in "ab"}
+    assert vms(tree(here, files)) == [("shop", "web", "1Gi"), ("shop", "web", "1Gi")]
+
+
 # ---- ApplicationSets
 
 
