@@ -111,7 +111,7 @@ class Applications:
             found = target_of(here, [self._root])
         if found is None:
             raise ArgoError(f"{file} is no kustomization")
-        return found._replace(delivery=delivery)
+        return delivering.told(found._replace(delivery=delivery), self._root)
 
     def _with_components(self, options: Object, folder: str) -> Object:
         """The options without components that are not there, where these may be missing."""

@@ -293,11 +293,9 @@ class Deliveries:
             with delivering.entered(Target(here, here, file, (), (), delivery=own)):
                 found = target_of(here, [self._root])
             inputs = tuple(one for one in found.inputs if one == file or is_there(Path(one))) if found else ()
-            self._targets[file, made] = (
-                found._replace(inputs=inputs, problem=_shown(found, file, self._root)) if found else None
-            )
+            self._targets[file, made] = found._replace(inputs=inputs) if found else None
         known = self._targets[file, made]
-        return known._replace(delivery=own) if known else None
+        return delivering.told(known._replace(delivery=own), self._root) if known else None
 
     def _is_there(self, obj: Object) -> Callable[[Path], bool]:
         """True of the files that Flux has of the source."""
@@ -321,16 +319,6 @@ def _may_count(target: Target) -> bool:
         return True
     with delivering.entered(target):
         return written.may_count(target)
-
-
-def _shown(target: Target, generated: str, root: str) -> Problem | None:
-    """The problem of a target at its place in what users write, and not in the kustomization that Flux writes."""
-    problem = target.problem
-    if problem is None or problem.file != generated:
-        return problem
-    own = target_of(target.folder, [root])
-    is_same = own and own.problem and (own.problem.reason, own.problem.detail) == (problem.reason, problem.detail)
-    return own.problem if own and is_same else problem.but(line=0, column=0)
 
 
 def _is_flux(obj: Object) -> bool:

@@ -15,6 +15,7 @@ from krm_fn.flux import steps
 from krm_fn.flux.generator import REPLACED
 from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import building, manifests
+from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.traces import SEPARATOR, given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.writers import Origin
@@ -22,7 +23,7 @@ from krm_fn.sources.files import with_more_unsaved
 from krm_fn.yamlio.go_text import go_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -90,6 +91,29 @@ def refused(delivery: Delivery, detail: str) -> Problem:
     """What Flux or Argo CD refuses, at the place of the delivery."""
     reason = "flux" if delivery.is_of_flux else "argocd"
     return Problem(file=delivery.file, reason=reason, detail=detail, line=delivery.line, column=delivery.column)
+
+
+def told(target: Target, root: str) -> Target:
+    """The target with its problem at its place in what users write, and not in the kustomization that a delivery has built."""
+    problem, delivery = target.problem, target.delivery
+    if problem is None or delivery is None or problem.file != delivery.generated:
+        return target
+    own = target_of(target.folder, [root])
+    is_same = own and own.problem and (own.problem.reason, own.problem.detail) == (problem.reason, problem.detail)
+    place = {"file": delivery.file, "line": delivery.line, "column": delivery.column}
+    return target._replace(problem=own.problem if own and is_same else problem.but(**place))
+
+
+def unbuilt(target: Target, problem: Problem, build: Callable[[Target], Built | Problem]) -> Problem:
+    """The same for what a build says: the folder is built without the delivery, to learn which of them is at fault."""
+    delivery = target.delivery
+    if delivery is None or problem.file != delivery.generated:
+        return problem
+    with with_more_unsaved({os.path.realpath(delivery.generated): delivery.original}):
+        own = build(target._replace(delivery=None)) if delivery.original else None
+    if isinstance(own, Problem) and own.detail == problem.detail:
+        return own
+    return problem.but(file=delivery.file, line=delivery.line, column=delivery.column)
 
 
 def notes(target: Target | None, unknown: Iterable[str]) -> list[str]:

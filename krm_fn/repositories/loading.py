@@ -10,6 +10,7 @@ import copy
 import os
 import pickle
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import bundle
@@ -238,7 +239,12 @@ def _texts_of(unit: Unit, options: Options) -> Texts | Problem:
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing."""
     build = options.builds.build if options.builds else building.build
-    found = build(target, options.using, flags=flags, timeout=options.timeout) if options.using else NO_PROGRAM
+    if options.using is None:
+        return NO_PROGRAM.but(counts=written.counts(target, NO_PROGRAM))
+    how = partial(build, using=options.using, flags=flags, timeout=options.timeout)
+    found = how(target)
+    if isinstance(found, Problem):
+        found = delivering.unbuilt(target, found, how)
     return found.but(counts=written.counts(target, found)) if isinstance(found, Problem) else found
 
 

@@ -188,6 +188,30 @@ def test_what_argo_cd_refuses_is_one_finding_at_the_application(here: Path, sour
     assert f"error: argo.yaml:3:1: Argo CD can't build this: {message}" in found
 
 
+FAILING = {
+    "a patch that is not there": "patches: [{path: none.yaml}]",
+    "a patch that fails": "patches: [{target: {kind: VirtualMachine}, patch: '- {op: test, path: /spec/x, value: 1}'}]",
+    "a component from outside": "components: [../../../../etc]",
+}
+
+
+@pytest.mark.parametrize("options", FAILING.values(), ids=[*FAILING])
+def test_what_only_the_options_break_is_told_at_the_application(here: Path, options: str) -> None:
+    source = f"path: app\nkustomize: {{{options}}}"
+    found = check(tree(here, {"app/kustomization.yaml": LISTS_VM, "app/vm.yaml": WEB, "argo.yaml": application(source)}))
+    assert found.startswith("error: argo.yaml:1:1: ")
+
+
+def test_what_the_folder_breaks_itself_is_told_there(here: Path) -> None:
+    own = f"{LISTS_VM}patches: [{{target: {{kind: VirtualMachine}}, patch: '- {{op: test, path: /spec/x, value: 1}}'}}]\n"
+    files = {
+        "app/kustomization.yaml": own,
+        "app/vm.yaml": WEB,
+        "argo.yaml": application("path: app\nkustomize: {namePrefix: a-}"),
+    }
+    assert check(tree(here, files)).startswith("error: app/kustomization.yaml: ")
+
+
 # ---- directories
 
 TREE = {
