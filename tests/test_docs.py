@@ -99,7 +99,7 @@ def configs(page: Path) -> list[str]:
 
 def test_every_config_that_a_page_shows_is_a_right_one() -> None:
     shown = [block for page in PAGES for block in configs(page)]
-    assert len(shown) == 10
+    assert len(shown) == 11
     for block in shown:
         value = yamlio.read_value(block)
         if own := {"clusters", "variables"} & {*(value.get("spec") or {})}:

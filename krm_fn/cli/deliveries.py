@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_map
+from krm_fn.base.objects import kind_of, text
+from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.cli import options, progress
 from krm_fn.cli.catalogue import table
 from krm_fn.cli.units import Request, refuse_nothing, units_of
@@ -20,18 +20,30 @@ if TYPE_CHECKING:
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.loading import Unit
+    from krm_fn.repositories.types import Delivery
 
-# The steps of Flux in the order in which it takes them: a key of the spec, and the word for it.
+# The steps of Flux and of Argo CD in the order in which they are taken: a key of what a delivery says, and the word for it.
 STEPS = {
     "targetNamespace": "namespace",
+    "namespace": "namespace",
     "namePrefix": "prefix",
     "nameSuffix": "suffix",
     "patches": "patches",
     "components": "components",
     "images": "images",
+    "replicas": "replicas",
+    "commonLabels": "labels",
+    "commonAnnotations": "annotations",
+    "valueFiles": "values",
+    "values": "values",
+    "valuesObject": "values",
+    "parameters": "parameters",
+    "fileParameters": "parameters",
     "postBuild": "substitution",
     "commonMetadata": "metadata",
 }
+# How objects are applied, by the options of an Application.
+MANNERS = {"ServerSideApply=true": "server-side apply", "Replace=true": "replace", "Force=true": "recreate"}
 COLUMNS: dict[str, Callable[[Object], str]] = {
     "TARGET": lambda row: row["target"],
     "DELIVERED BY": lambda row: _by(row),  # noqa: PLW0108  it is defined below
@@ -40,6 +52,42 @@ COLUMNS: dict[str, Callable[[Object], str]] = {
     "STEPS": lambda row: ", ".join(row["steps"]),
     "FILE": lambda row: row["file"],
 }
+
+TEXT: Object = {"type": "string"}
+TRUTH: Object = {"type": "boolean"}
+TEXTS: Object = {"type": "array", "items": TEXT}
+# What each row of the JSON has, and what those of a delivery have besides.
+ROW: dict[str, Object] = {
+    "target": {**TEXT, "description": "The name of the target, or the folder of files."},
+    "cluster": {**TEXT, "description": "Empty where only one is known."},
+    "namespace": {**TEXT, "description": "That of objects without one, or of all objects."},
+    "steps": {**TEXTS, "description": "What is done to the objects, in order."},
+    "by": {"enum": ["files", "kustomization", "chart", "Kustomization", "Application", "ApplicationSet"]},
+    "file": {**TEXT, "description": "Where that is written, empty for several files."},
+}
+OF_DELIVERY: dict[str, Object] = {
+    "delivery": {**TEXT, "description": "Its namespace and its name."},
+    "manner": {"enum": ["client-side apply", "server-side apply", "replace", "recreate"]},
+    "prune": {**TRUTH, "description": "Objects that are gone from git are deleted."},
+    "createsNamespace": TRUTH,
+    "path": {**TEXT, "description": "The folder that is applied."},
+    "suspended": TRUTH,
+    "unknown": {**TEXTS, "description": "What is not known of it."},
+}
+
+
+def schema() -> Object:
+    """The JSON Schema of what `-o json` prints."""
+    row = {"type": "object", "properties": {**ROW, **OF_DELIVERY}, "required": [*ROW], "additionalProperties": False}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kubevirt-render:schema:v1alpha1:deliveries",
+        "title": "What `kubevirt-render deliveries -o json` prints",
+        "type": "object",
+        "properties": {"deliveries": {"type": "array", "items": row}},
+        "required": ["deliveries"],
+        "additionalProperties": False,
+    }
 
 
 @click.command()
@@ -50,8 +98,8 @@ def deliveries(*, output: str, **flags: Any) -> int:
     """Show what applies each part of a repository.
 
     The input is files and folders; the default is this folder. Each row is what is applied together: a folder that a
-    Kustomization of Flux applies, a kustomization, a Helm chart, or the other files of a folder. What can't hold objects of
-    KubeVirt is left out.
+    Kustomization of Flux or an Application of Argo CD applies, a kustomization, a Helm chart, or the other files of a
+    folder. What can't hold objects of KubeVirt is left out.
     """
     bar = progress.shown(quiet=flags["verbose"])
     paths = flags["paths"] or (".",)
@@ -77,15 +125,32 @@ def _row(unit: Unit) -> Object:
     if target.delivery is None:
         return {**known, "by": "chart" if target.is_chart else "kustomization", "file": target.file, "steps": ["build"]}
     own = target.delivery
-    spec = as_map(own.obj.get("spec"))
+    options = as_map(get(own.obj, own.at))
+    words = ["files" if target.is_files else "build", *(word for key, word in STEPS.items() if options.get(key))]
+    words += [step.host for step in unit.steps]
     return {
         **known,
-        "by": "Kustomization",
+        "cluster": unit.settings.cluster or ("" if own.is_of_flux else own.cluster),
+        "by": kind_of(own.obj),
         "delivery": own.name,
-        "namespace": text(spec.get("targetNamespace")),
-        "steps": ["build", *(word for key, word in STEPS.items() if spec.get(key))],
+        "namespace": own.namespace or text(options.get("targetNamespace")),
+        "steps": [*dict.fromkeys(words), *(["namespace"] if own.namespace and "namespace" not in words else [])],
+        **_manner(own),
         "file": own.file,
         "path": target.folder,
         "suspended": own.is_suspended,
-        "unknown": [*own.missing],
+        "unknown": [*own.missing, *([target.problem.detail] if target.problem else [])],
     }
+
+
+def _manner(own: Delivery) -> Object:
+    """How the objects are applied, and whether those that are gone from git are deleted."""
+    spec = as_map(own.obj.get("spec"))
+    if own.is_of_flux:
+        manner = "recreate" if spec.get("force") is True else "server-side apply"
+        return {"manner": manner, "prune": spec.get("prune") is True, "createsNamespace": False}
+    policy = as_map(spec.get("syncPolicy"))
+    chosen = [*map(text, as_list(policy.get("syncOptions")))]
+    manner = next((word for option, word in MANNERS.items() if option in chosen), "client-side apply")
+    prune = as_map(policy.get("automated")).get("prune") is True and "Prune=false" not in chosen
+    return {"manner": manner, "prune": prune, "createsNamespace": "CreateNamespace=true" in chosen}

@@ -216,7 +216,7 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     `alone`: where the folder that the user names is the only unit, it is not named again.
     What can't be read is told of where a side has objects of KubeVirt. Raises: NothingFoundError.
     """
-    packages = sorted({unit.package for side in (base, head) for unit in side.units.values()} - {""})
+    packages = sorted({_package(unit) for side in (base, head) for unit in side.units.values()} - {""})
     base, head = base.joined(packages), head.joined(packages)
     both = list(pairs(base, head))
     unread = {(old, new): (*base.unread(old, head, new), *head.unread(new, base, old)) for old, new in both}
@@ -242,6 +242,13 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
         options.note_hidden(head.objects.values())
     findings = tuple(dict.fromkeys(chain.from_iterable(about.values())))
     return done.but(answer=_with_uncompared(done.answer, about), findings=findings)
+
+
+def _package(unit: Unit) -> str:
+    """The folder of which a tool applies files together that are below it, "" for none."""
+    target = unit.target
+    is_deep = target and target.is_files and any(folder_of(file) != target.folder for file in target.inputs)
+    return target.folder if target and is_deep else unit.package
 
 
 def _is_left_alone(base: TreeUnits, head: TreeUnits, old: Key, new: Key) -> bool:

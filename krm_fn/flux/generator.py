@@ -48,7 +48,7 @@ def generated(folder: str, spec: Object, root: str, is_there: Callable[[Path], b
     for component in _components(folder, spec, root):
         made.setdefault("components", []).append(component)
     for image in as_list(spec.get("images")):
-        _add_image(made.setdefault("images", []), image)
+        add_image(made.setdefault("images", []), image)
     if spec.get("buildMetadata"):
         made["buildMetadata"] = spec["buildMetadata"]
     made.setdefault("sortOptions", {"order": "fifo"})  # Flux does not sort, and the command does
@@ -122,7 +122,7 @@ def _components(folder: str, spec: Object, root: str) -> Iterator[str]:
             yield path
 
 
-def _add_image(images: list[Object], image: Object) -> None:
+def add_image(images: list[Object], image: Object) -> None:
     """Add an image, or change the one of its name: a tag and a digest replace both."""
     same = next((each for each in images if each.get("name") == image.get("name")), None)
     if same is None:

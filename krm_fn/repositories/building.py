@@ -101,7 +101,7 @@ def version(of: Builder) -> str:
 def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout: float = TIMEOUT) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name."""
     kustomizations = kustomizations_of(target)
-    flags = [ANYWHERE] if target.delivery else flags
+    flags = [ANYWHERE] if target.delivery and target.delivery.is_of_flux else flags
     if problem := barred(target, network=using.network) or _needs_helm(kustomizations, flags):
         return problem
     with programs.scratch() as made:

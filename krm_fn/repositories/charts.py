@@ -16,7 +16,7 @@ from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories import guard
 from krm_fn.repositories.helm_calls import link_out, unfetched
 from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import Problem, Target
+from krm_fn.repositories.types import Problem, Release, Target
 from krm_fn.sources import reading
 from krm_fn.sources.files import CHART, content, repository
 from krm_fn.sources.salvage import salvage
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 PROGRAM = "helm"
 # The name that helm itself gives a release which has none.
-RELEASE = "release-name"
+RELEASE, VALUES = "release-name", "values.yaml"
+DEFAULT = Release(RELEASE, words=("--include-crds",))
 # What charts ask the cluster for. These versions are served by all releases that are known here.
 API_VERSIONS = (
     *("kubevirt.io/v1", "kubevirt.io/v1/VirtualMachine", "pool.kubevirt.io/v1beta1", "cdi.kubevirt.io/v1beta1"),
@@ -57,8 +58,13 @@ def charts(files: Iterable[str], used: frozenset[str] | set[str], graph: Graph) 
         if not any(chart.startswith(above + SUBCHARTS) for above in outer):
             outer.append(chart)
             folder = chart.rstrip("/") or os.curdir
-            inputs = tuple(sorted(joined(os.curdir, file) for file in graph.below((folder,))))
-            yield Target(folder, folder, chart + CHART, (), inputs, _outside(folder, chart + CHART), is_chart=True)
+            yield chart_of(folder, graph.below((folder,)))
+
+
+def chart_of(folder: str, files: Iterable[str]) -> Target:
+    """The chart in a folder, which has these files."""
+    file, inputs = joined(folder, CHART), tuple(sorted(joined(os.curdir, each) for each in files))
+    return Target(folder, folder, file, (), inputs, _outside(folder, file), is_chart=True)
 
 
 def _outside(folder: str, file: str) -> Problem | None:
@@ -80,21 +86,26 @@ def is_library(chart: Target) -> bool:
     return bool(text and text.items) and as_map(text.items[0] if text else None).get("type") == LIBRARY
 
 
-def words(folder: str) -> list[str]:
+def words(folder: str, release: Release = DEFAULT) -> list[str]:
     """What helm is called with to print what it makes of the chart in a folder."""
     served = [word for version in API_VERSIONS for word in ("--api-versions", version)]
-    return ["template", RELEASE, folder, "--include-crds", "--skip-tests", *served]
+    space = ["--namespace", release.namespace] if release.namespace else []
+    return ["template", release.name, folder, *space, *release.words, "--skip-tests", *served]
 
 
 def build(chart: Target, timeout: float) -> bytes | Problem:
-    """What the helm on the PATH makes of a chart with its default values, or why it makes nothing."""
+    """What the helm on the PATH makes of a chart as it is delivered, else with its own values; or why it makes nothing."""
     if chart.problem:
         return chart.problem
     program = programs.find(PROGRAM)
     if program is None:
         return Problem(file=chart.file, reason="program", is_chart=True)
-    called, roots = [*words(folder := os.path.realpath(chart.folder)), *unfetched(folder)], [repository(chart.folder)]
+    release = (chart.delivery and chart.delivery.release) or DEFAULT
+    called, roots = [*words(folder := os.path.realpath(chart.folder), release), *unfetched(folder)], [repository(chart.folder)]
     with programs.scratch() as made:
+        if release.values:
+            Path(file := f"{made}/{VALUES}").write_text(release.values)
+            called += ["--values", os.path.realpath(file)]
         try:
             ran = guard.run(program, called, scratch=Path(os.path.realpath(made)), roots=roots, timeout=timeout)
         except subprocess.TimeoutExpired:

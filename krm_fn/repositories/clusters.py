@@ -138,8 +138,13 @@ class Configs:
         self._roots: dict[str, ConfigFile] = {}
         self._matched: set[tuple[str, str, str]] = set()
 
-    def settings_for(self, target: str) -> TargetSettings:
-        """The settings of a target, by its folder or file.
+    def clusters_at(self, target: str) -> tuple[str, ...]:
+        """The names of the clusters that the config at the root of a target's repository knows."""
+        root = self._root(target, self._of(target))
+        return tuple(each.name for each in root.config.clusters) if root else ()
+
+    def settings_for(self, target: str, named: str = "") -> TargetSettings:
+        """The settings of a target, by its folder or file; `named` is the cluster that it is for, whatever its folder is.
 
         Raises: ConfigError for a config that is wrong, and where the target belongs to two clusters.
         """
@@ -148,7 +153,10 @@ class Configs:
         root = self._root(target, files)
         if own and own.config.clusters and own is not root:
             raise own.error("clusters stand only in the config at the root of the repository; move them there", "spec.clusters")
-        cluster = self._cluster(root, target) if root else None
+        cluster = next((each for each in root.config.clusters if each.name == named), None) if root and named else None
+        if root and cluster:
+            self._matched.update((root.file, cluster.name, glob) for glob in cluster.targets)
+        cluster = cluster or (self._cluster(root, target) if root else None)
         key = own.file if own else "", root.file if root else "", cluster.name if cluster else ""
         if key not in self._settings:
             self._settings[key] = self._combined(own, root, cluster)

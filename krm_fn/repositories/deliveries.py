@@ -1,6 +1,7 @@
-"""The Kustomizations of Flux in a repository, from the one that a cluster starts with down to those that others apply.
+"""What delivers parts of a repository: Kustomizations of Flux, Applications and ApplicationSets of Argo CD.
 
-A Kustomization may be changed by the one that applies it. So this one is built, if something that counts comes of the other.
+They are found from those that a cluster starts with down to those that others apply. What applies one of them may change it. So
+this is built, if something that counts comes of the other.
 """
 
 from __future__ import annotations
@@ -13,185 +14,281 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
-from krm_fn.base.bundle import entries
-from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, metadata, name_of, namespace_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.argocd.sets import CLUSTER_LABEL, Sets
+from krm_fn.argocd.sets import clusters as argo_clusters
+from krm_fn.argocd.sources import APPLICATION, SET
+from krm_fn.argocd.sources import GROUP as ARGO
+from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.paths import as_map, get
+from krm_fn.base.work import Budget, SpentError
 from krm_fn.flux.artifact import Packing
 from krm_fn.flux.generator import generated
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
-from krm_fn.repositories import delivering, written
+from krm_fn.repositories import charts, delivering, written
+from krm_fn.repositories.applications import Applications
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.flux_sources import Sources
+from krm_fn.repositories.flux_values import Values, Written, objects_in, text_of
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import Delivery, Target
-from krm_fn.sources.files import SUFFIXES, is_within, read_found
+from krm_fn.repositories.types import Delivery, Problem, Target
+from krm_fn.sources.files import SUFFIXES, is_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.base.paths import Path as Steps
     from krm_fn.repositories.building import Builder
-    from krm_fn.repositories.types import Problem
 
-    Near = dict[str, tuple[int, Any]]  # by folder
+    Place = tuple[str, int]  # a file, and the number of a document there
 
 FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 KUSTOMIZATION = "Kustomization"
-ENCRYPTED = "sops"
-# What a text has in which a Kustomization or a source stands.
-APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?kustomize\.toolkit\.fluxcd\.io/""")
+TEMPLATE = ("spec", "template")  # of an ApplicationSet
+# What a text has in which a delivery or a source stands.
+APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
 SOURCE = re.compile(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
-HOLDING = re.compile(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")
-OF_FLUX = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize|source)\.toolkit\.fluxcd\.io/|part-of: flux$""", re.MULTILINE)
-# The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
-VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
-STRICT_SINCE = (2, 9)
+DELIVERING = re.compile(
+    rb"""apiVersion["']?\s*:\s*["']?(?:(?:kustomize|source)\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)|part-of: flux$"""
+    rb"""|argocd\.argoproj\.io/secret-type""",
+    re.MULTILINE,
+)
 CLUSTER = re.compile(r"(?:^|/)clusters/([^/]+)(?=/)")
+# How often deliveries may apply files and one another, of which one that is followed counts as many, and how many in a row.
+MOST, FOLLOWED, DEEPEST = 1_000_000, 100, 64
+REPEATED = f"deliveries, the same very often, or more than {DEEPEST} in a row"
 SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
 
-class Written(NamedTuple):
-    """An object in a file: the number of its document, and where it starts."""
+class How(NamedTuple):
+    """How what applies others is built: the program, None for none, its seconds, and whether charts are built, too.
 
-    obj: Object
-    file: str
-    item: int
-    line: int
-    column: int
+    `clusters` are the names of known clusters.
+    """
+
+    using: Builder | None
+    timeout: float
+    helm: bool
+    clusters: tuple[str, ...]
 
 
-class Flux:
-    """What Flux applies of a repository. `files` are its YAML files, `using` builds what others apply, None for nothing."""
+class Deliveries:
+    """What is delivered of a repository. `files` are its YAML files.
 
-    def __init__(self, root: str, files: Iterable[str], using: Builder | None, timeout: float) -> None:
-        self._root, self._using, self._timeout, self._files = os.path.realpath(root), using, timeout, tuple(files)
+    `plain` are its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it.
+    """
+
+    def __init__(self, root: str, files: Iterable[str], plain: Sequence[Target], how: How) -> None:
+        self._root, self._files, self._plain, self._how = os.path.realpath(root), tuple(files), plain, how
         self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
         self._counts = False
         for file in self._files:
-            data = _read(file)
+            data = text_of(file)
             self._counts = self._counts or written.mentions(data)
-            if OF_FLUX.search(data):
+            if DELIVERING.search(data):
                 self._texts[file] = data
         self._targets: dict[tuple[str, bytes], Target | None] = {}
-        self._raws: dict[tuple[str, int], Target | None] = {}
-        self._needed: dict[tuple[str, int], bool] = {}
+        self._raws: dict[Place, tuple[Target, ...]] = {}
+        self._counting: dict[tuple[str, str, bytes, tuple[str, ...]], bool] = {}
+        self._objects: dict[str, list[tuple[Object, str]] | None] = {}
+        self._done: set[str] = set()  # the deliveries that were followed, each as its cluster gets it
+        self._spend = Budget(MOST).spend
         self._packings: dict[str | None, Packing] = {}
 
     def deliveries(self) -> Iterator[Target]:
-        """The targets that Flux applies and that may hold something that counts, a target for each time that it is applied."""
-        if not (self._counts and any(map(self._is_needed, self._written))):
-            return
+        """The targets that are applied and that may hold something that counts, a target for each time that it is applied."""
         seen: dict[tuple[object, ...], list[Target]] = {}
-        for each in self._roots:
-            for target in self._applied(each, self._cluster(each), ()):
-                same = seen.setdefault((target.file, *(target.delivery or ())[1:3]), [])
-                if target not in same:  # two may apply it alike
-                    same.append(target)
-                    yield target
+        try:
+            for each in self._found if self._counts and self._needed else ():
+                for target in self._applied(each, self._cluster(each), ()):
+                    same = seen.setdefault((target.file, *(target.delivery or ())[1:3]), [])
+                    if target not in same:  # two may apply it alike
+                        same.append(target)
+                        yield target
+        except SpentError:
+            first = self._written[0]
+            about = Problem(file=first.file, reason="repeated", detail=REPEATED)
+            yield Target(first.file, first.file, first.file, (), (), about.but(line=first.line, column=first.column))
+
+    @property
+    def _found(self) -> Iterator[Written]:
+        """The deliveries that no other one applies: those of Argo CD as a kustomization or a chart makes them that has them."""
+        roots = self._roots
+        used: set[Place] = set()
+        for target in self._plain:
+            own = [each for each in self._below(target) if each[1:3] in roots and _is_argo(each.obj)]
+            is_open = target.is_chart or any(each[1:3] in self._needed for each in own)
+            if is_open and target.folder not in self._delivered:
+                used.update(each[1:3] for each in own)
+                yield from self._changed(own, target)
+        yield from (each for key, each in roots.items() if key not in used)
+
+    @cached_property
+    def _delivered(self) -> frozenset[str]:
+        """The folders that deliveries apply as they are written."""
+        return frozenset(target.folder for each in self._written for target in self._raw(each))
 
     @cached_property
     def _written(self) -> list[Written]:
-        """The Kustomizations, as they are written."""
-        return [each for each in self._every if self._folder(each.obj)]
+        """The deliveries of this repository, as they are written."""
+        return [each for each in self._every if _is_argo(each.obj) or self._folder(each.obj)]
 
     @cached_property
     def _every(self) -> list[Written]:
         """These, and those that apply folders of other repositories."""
         files = (file for file, data in self._texts.items() if APPLYING.search(data))
-        return [each for each in self._objects(files) if _is_flux(each.obj)]
+        return [each for each in objects_in(files) if _is_flux(each.obj) or _is_argo(each.obj)]
 
     @cached_property
     def _sources(self) -> Sources:
         """The sources that are in git."""
         files = (file for file, data in self._texts.items() if SOURCE.search(data))
-        found = [each.obj for each in self._objects(files) if group_of(each.obj) == SOURCES]
+        found = [each.obj for each in objects_in(files) if group_of(each.obj) == SOURCES]
         return Sources(self._root, found, [each.obj for each in self._every])
 
-    def _objects(self, files: Iterable[str]) -> Iterator[Written]:
-        for file in files:
-            try:
-                found = yamlio.read_stream(_read(file), file=file)
-            except InputError:
-                continue  # it is told where the file is judged
-            for entry in entries(found.items):
-                yield Written(entry.obj, file, entry.item, *found.place(entry.item, entry.path))
+    @cached_property
+    def _values(self) -> Values:
+        return Values(self._files, self._texts)
 
     @cached_property
-    def _roots(self) -> list[Written]:
-        """The Kustomizations that no other one applies; of those that apply one another, the first."""
-        applied = {below[1:3]: each for each in self._written for below in self._below(self._raw(each)) if below != each}
-        roots = [each for each in self._written if each[1:3] not in applied]
-        reached = {each[1:3] for each in roots}
-        waiting = list(roots)
+    def _applications(self) -> Applications:
+        return Applications(self._root, self._sources.is_this)
+
+    @cached_property
+    def _sets(self) -> Sets:
+        """What ApplicationSets make."""
+        marked = (file for file, data in self._texts.items() if CLUSTER_LABEL in data)
+        clusters = argo_clusters((each.obj for each in objects_in(marked)), self._how.clusters)
+        return Sets(self._root, self._sources.is_this, clusters)
+
+    @cached_property
+    def _roots(self) -> dict[Place, Written]:
+        """The deliveries that no other one applies; of those that apply one another, the first."""
+        applied = {below for key, every in self._edges.items() for below in every if below != key}
+        roots = {each[1:3]: each for each in self._written if each[1:3] not in applied}
+        reached, waiting = set(roots), list(roots)
         for each in self._written:
             while waiting:
-                below = [one for one in self._below(self._raw(waiting.pop())) if one[1:3] not in reached]
-                reached.update(one[1:3] for one in below)
+                below = [key for key in self._edges[waiting.pop()] if key not in reached]
+                reached.update(below)
                 waiting += below
             if each[1:3] not in reached:
-                roots.append(each)
+                roots[each[1:3]] = each
                 reached.add(each[1:3])
-                waiting.append(each)
+                waiting.append(each[1:3])
         return roots
 
-    def _applied(self, each: Written, cluster: str, above: tuple[Written, ...]) -> Iterator[Target]:
-        """What a Kustomization applies, itself and by others."""
-        target = self._target(each.obj, each, cluster)
-        if target is None or target.delivery is None:
-            return
-        target = target._replace(delivery=self._with_values(target.delivery))
-        every, apart = self._below(target), {up[1:3] for up in (*above, each)}
-        if _may_count(target) and not (target.problem and every):  # else the parts of it are judged, as far as they are built
-            yield target
-        below = [one for one in every if self._is_needed(one) and one[1:3] not in apart]
-        for one in self._changed(below, target) if below else ():
-            yield from self._applied(one, _other_cluster(one.obj) or cluster, (*above, each))
-
-    def _below(self, target: Target | None) -> list[Written]:
-        """The Kustomizations in the files of a target, as they are written."""
-        inputs = frozenset(target.inputs) if target else frozenset()
-        found = [each for file in inputs & self._in_files.keys() for each in self._in_files[file]]
-        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+    @cached_property
+    def _edges(self) -> dict[Place, list[Place]]:
+        """The deliveries that each one applies, as they are written."""
+        return {each[1:3]: [below[1:3] for below in self._below(*self._raw(each))] for each in self._written}
 
     @cached_property
-    def _in_files(self) -> dict[str, list[tuple[int, Written]]]:
-        """The Kustomizations of each file, with their numbers."""
-        found: dict[str, list[tuple[int, Written]]] = {}
+    def _needed(self) -> frozenset[Place]:
+        """The deliveries of which something may come that counts."""
+        above: dict[Place, list[Place]] = {}
+        for key, every in self._edges.items():
+            for below in every:
+                above.setdefault(below, []).append(key)
+        plain = {file for target in self._plain for file in target.inputs}
+        waiting = [each[1:3] for each in self._written if self._may_give(each, plain)]
+        found = set(waiting)
+        while waiting:
+            new = [key for key in above.get(waiting.pop(), ()) if key not in found]
+            found.update(new)
+            waiting += new
+        return frozenset(found)
+
+    def _may_give(self, each: Written, plain: Container[str]) -> bool:
+        """True for a delivery that itself may apply something that counts: also one that a kustomization completes."""
+        targets = self._raw(each)
+        is_open = not targets and _is_argo(each.obj) and each.file in plain
+        return is_open or any(self._may_count(target) or self._makes_others(target) for target in targets)
+
+    def _applied(self, each: Written, cluster: str, above: tuple[Place, ...]) -> Iterator[Target]:
+        """What a delivery applies, itself and by others; nothing where one like it was followed already."""
+        own = json.dumps([cluster, *each[1:3], each.obj], sort_keys=True, default=str)
+        if own in self._done:
+            return
+        self._done.add(own)
+        self._spend(FOLLOWED if len(above) < DEEPEST else MOST)
+        apart = {*above, each[1:3]}
+        for found in self._targets_of(each.obj, each, cluster):
+            target = found._replace(delivery=found.delivery and self._values.given(found.delivery))
+            every = self._below(target)
+            # Of one that is not built, the parts are judged, as far as they are built.
+            if self._may_count(target) and not (target.problem and every):
+                yield target
+            below = [one for one in every if one[1:3] in self._needed and one[1:3] not in apart]
+            for one in self._changed(below, target) if below or self._makes_others(target) else ():
+                yield from self._applied(one, _other_cluster(one.obj) or cluster, (*above, each[1:3]))
+
+    def _makes_others(self, target: Target) -> bool:
+        """True for a chart whose templates may make deliveries."""
+        is_built = target.is_chart and self._how.helm
+        return is_built and any(APPLYING.search(text_of(file)) for file in target.inputs if file.endswith(SUFFIXES))
+
+    def _below(self, *targets: Target) -> list[Written]:
+        """The deliveries in the files of targets, as they are written."""
+        files = self._by_file.keys() & {file for target in targets for file in target.inputs}
+        numbers = sorted(number for file in files for number in self._by_file[file])
+        self._spend(len(numbers))
+        return [self._written[number] for number in numbers]
+
+    @cached_property
+    def _by_file(self) -> dict[str, list[int]]:
+        """The numbers of the deliveries in each file."""
+        found: dict[str, list[int]] = {}
         for number, each in enumerate(self._written):
-            found.setdefault(each.file, []).append((number, each))
+            found.setdefault(each.file, []).append(number)
         return found
 
     def _changed(self, below: list[Written], target: Target) -> Iterator[Written]:
-        """The Kustomizations as the cluster gets them from the target that applies them."""
-        made = delivering.objects(target, self._using, self._timeout) if self._using else None
-        if made is None:
+        """The deliveries as the cluster gets them from the target that applies them."""
+        if target.is_files:
+            yield from (each._replace(obj=delivering.placed(each.obj, target)) for each in below)
+            return
+        found = [*self._made(target)] if target.is_chart else self._built(target)
+        if found is None:
             yield from below
             return
-        items = [item for item in yamlio.read_stream(made.data).items if item is not None]
         left: dict[str, dict[str, list[Written]]] = {}  # by file and name
         for each in below:
             left.setdefault(each.file, {}).setdefault(name_of(each.obj), []).append(each)
-        for obj, file in zip(items, made.origins, strict=True):
-            likely = left.get(file) if _is_flux(obj) else None
-            if likely and self._folder(obj):
-                name = name_of(obj) if name_of(obj) in likely else next(iter(likely))
-                own = likely[name].pop(0)
-                if not likely[name]:
-                    del likely[name]
-                yield own._replace(obj=obj)
+        for obj, file in found:
+            if not ((_is_flux(obj) and self._folder(obj)) or _is_argo(obj)):
+                continue
+            own = _taken(left.get(file, {}), name_of(obj))
+            if own or target.is_chart:
+                placed = delivering.placed(obj, target)
+                yield own._replace(obj=placed) if own else Written(placed, file, 0, 1, 1)
 
-    def _is_needed(self, each: Written) -> bool:
-        """True for a Kustomization of which something may come that counts."""
-        if each[1:3] not in self._needed:
-            self._needed[each[1:3]] = False  # one that applies itself
-            target = self._raw(each)
-            own = target is not None and _may_count(target)
-            self._needed[each[1:3]] = own or any(map(self._is_needed, self._below(target)))
-        return self._needed[each[1:3]]
+    def _built(self, target: Target) -> list[tuple[Object, str]] | None:
+        """The objects that kustomize makes of a target, each with its file; None where it makes none."""
+        own = target.delivery
+        known = own and [own.generated, own.text.decode(), own.obj.get("spec"), own.substitutes, own.strict]
+        key = json.dumps([target.file, known], default=str)
+        if key not in self._objects:
+            made = delivering.objects(target, self._how.using, self._how.timeout) if self._how.using else None
+            items = [item for item in yamlio.read_stream(made.data).items if item is not None] if made else []
+            self._objects[key] = list(zip(items, made.origins, strict=True)) if made else None
+        return self._objects[key]
+
+    def _made(self, target: Target) -> Iterator[tuple[Object, str]]:
+        """The same for a chart."""
+        data = charts.build(target, self._how.timeout) if self._makes_others(target) else b""
+        for source in charts.read_built(target, data, []).sources if isinstance(data, bytes) else ():
+            yield from zip(source.items, (file for file, _ in source.places), strict=True)
+
+    def _may_count(self, target: Target) -> bool:
+        """True for a target that may hold something that counts."""
+        key = target.folder, target.file, target.delivery.text if target.delivery else b"", target.inputs
+        if key not in self._counting:
+            self._spend(len(target.inputs))
+            self._counting[key] = _may_count(target)
+        return self._counting[key]
 
     def _folder(self, obj: Object) -> str:
         """The folder of this repository that a Kustomization applies, "" where it is another's, or not there."""
@@ -201,38 +298,51 @@ class Flux:
             str(folder) if folder.is_dir() and is_within(str(folder), [self._root]) and self._sources.is_own(obj, path) else ""
         )
 
-    def _raw(self, each: Written) -> Target | None:
-        """The target that a Kustomization applies as it is written."""
+    def _raw(self, each: Written) -> tuple[Target, ...]:
+        """The targets that a delivery applies as it is written."""
         if each[1:3] not in self._raws:
-            self._raws[each[1:3]] = self._target(each.obj, each)
+            self._raws[each[1:3]] = tuple(self._targets_of(each.obj, each))
         return self._raws[each[1:3]]
 
-    def _target(self, obj: Object, each: Written, cluster: str = "") -> Target | None:
-        """The target that a Kustomization applies; its problem says where Flux refuses it."""
-        folder = self._folder(obj)
-        own = Delivery(obj, each.file, each.item, each.line, each.column, "", b"", b"", cluster=cluster)
+    def _targets_of(self, obj: Object, each: Written, cluster: str = "", above: Steps = ()) -> Iterator[Target]:
+        """The targets that a delivery applies; the problem of one says why it is refused."""
+        own = Delivery(obj, each.file, each.item, each.line, each.column, above=above, cluster=cluster)
+        if _is_flux(obj):
+            yield from self._of_flux(own)
+        elif kind_of(obj) == APPLICATION:
+            cluster = self._sets.destination(obj) or cluster
+            yield from self._applications.of(obj, own._replace(cluster=cluster))
+        else:
+            made = self._sets.of(obj)
+            for application in made.applications:
+                yield from self._targets_of(application, each, cluster, TEMPLATE)
+            for reason, said in (("unmade", made.wrong), ("unknown", made.unknown)):
+                problem = delivering.refused(own, "; ".join(said)).but(reason=reason, counts=False)
+                yield from [Target(each.file, each.file, each.file, (), (), problem, delivery=own)] if said else []
+
+    def _of_flux(self, own: Delivery) -> Iterator[Target]:
+        folder = self._folder(own.obj)
         here = joined(".", folder)
         try:
-            return self._found(obj, own, folder)
+            found = self._target(own.obj, own, folder)
         except FluxError as error:
-            problem, inputs = delivering.refused(own, error), tuple(sorted(all_below([here])))
-            return Target(here, here, each.file, (), inputs, problem, delivery=own)
+            problem, inputs = delivering.refused(own, error.message), tuple(sorted(all_below([here])))
+            found = Target(here, here, own.file, (), inputs, problem, delivery=own)
+        yield from [found] if found else []
 
-    def _found(self, obj: Object, own: Delivery, folder: str) -> Target | None:
+    def _target(self, obj: Object, own: Delivery, folder: str) -> Target | None:
         """The target in a folder with the kustomization that Flux writes there. Raises: FluxError."""
         here, is_there = joined(".", folder), self._is_there(obj)
         file, manifest = generated(folder, spec_of(obj), self._root, is_there)
         file, made = joined(".", file), json.dumps(manifest).encode()
-        own = own._replace(generated=file, text=made, original=_read(file) if is_within(file, [self._root]) else b"")
+        own = own._replace(generated=file, text=made, original=text_of(file) if is_within(file, [self._root]) else b"")
         if (file, made) not in self._targets:
             with delivering.entered(Target(here, here, file, (), (), delivery=own)):
                 found = target_of(here, [self._root])
             inputs = tuple(one for one in found.inputs if one == file or is_there(Path(one))) if found else ()
-            self._targets[file, made] = (
-                found._replace(inputs=inputs, problem=_shown(found, file, self._root)) if found else None
-            )
+            self._targets[file, made] = found._replace(inputs=inputs) if found else None
         known = self._targets[file, made]
-        return known._replace(delivery=own) if known else None
+        return delivering.told(known._replace(delivery=own), self._root) if known else None
 
     def _is_there(self, obj: Object) -> Callable[[Path], bool]:
         """True of the files that Flux has of the source."""
@@ -242,50 +352,8 @@ class Flux:
             self._packings[ignore] = Packing(self._root, ignore)
         return self._packings[ignore].has
 
-    def _with_values(self, own: Delivery) -> Delivery:
-        """The delivery with the ConfigMaps and Secrets of its variables, as far as git has them."""
-        given, missing = [], []
-        for each in as_list(get(own.obj, ("spec", "postBuild", "substituteFrom"))):
-            kind, name = text(as_map(each).get("kind")), text(as_map(each).get("name"))
-            found = self._values(kind, name, own)
-            if found is None or ENCRYPTED in found:
-                missing.append(f"{kind} {name}")
-            else:
-                given.append({**found, "metadata": {**metadata(found), "namespace": namespace_of(own.obj)}})
-        return own._replace(substitutes=tuple(given), missing=tuple(missing), strict=self._is_strict(own.file))
-
-    def _values(self, kind: str, name: str, own: Delivery) -> Object | None:
-        """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times."""
-        namespaces = dict.fromkeys(("", namespace_of(own.obj)))
-        found = [near for each in namespaces if (near := _nearest(self._held.get((kind, name, each), {}), own.file))]
-        return min(found)[2].obj if found and name else None
-
-    @cached_property
-    def _held(self) -> dict[tuple[str, str, str], Near]:
-        """The ConfigMaps and Secrets of the repository by kind, name and namespace."""
-        files = (file for file in self._files if file.endswith(SUFFIXES) and HOLDING.search(_read(file)))
-        found: dict[tuple[str, str, str], Near] = {}
-        for number, each in enumerate(self._objects(files)):
-            key = kind_of(each.obj), name_of(each.obj), namespace_of(each.obj)
-            _put_near(found.setdefault(key, {}), each.file, (number, each))
-        return found
-
-    def _is_strict(self, file: str) -> bool:
-        """False where the files of Flux beside a Kustomization are of a release that takes an unset variable as empty."""
-        found = _nearest(self._versions, file)
-        return not found or found[2] >= STRICT_SINCE
-
-    @cached_property
-    def _versions(self) -> Near:
-        """The versions of Flux that files install."""
-        found: Near = {}
-        for number, (file, data) in enumerate(self._texts.items()):
-            if each := VERSION.search(data):
-                _put_near(found, file, (number, (int(each[1]), int(each[2]))))
-        return found
-
     def _cluster(self, each: Written) -> str:
-        """The cluster of a Kustomization that no other one applies: the folder that `flux bootstrap` made for it."""
+        """The cluster of a delivery that no other one applies: the folder that `flux bootstrap` made for it."""
         if other := _other_cluster(each.obj):
             return other
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
@@ -294,22 +362,27 @@ class Flux:
 
 
 def _may_count(target: Target) -> bool:
+    if target.is_chart:
+        return True
     with delivering.entered(target):
         return written.may_count(target)
 
 
-def _shown(target: Target, generated: str, root: str) -> Problem | None:
-    """The problem of a target at its place in what users write, and not in the kustomization that Flux writes."""
-    problem = target.problem
-    if problem is None or problem.file != generated:
-        return problem
-    own = target_of(target.folder, [root])
-    is_same = own and own.problem and (own.problem.reason, own.problem.detail) == (problem.reason, problem.detail)
-    return own.problem if own and is_same else problem.but(line=0, column=0)
+def _taken(left: dict[str, list[Written]], name: str) -> Written | None:
+    """One of those in a file, by its name or else the first; it is left no more."""
+    name = name if name in left else next(iter(left), "")
+    own = left[name].pop(0) if left else None
+    if own and not left[name]:
+        del left[name]
+    return own
 
 
 def _is_flux(obj: Object) -> bool:
     return kind_of(obj) == KUSTOMIZATION and group_of(obj) == FLUX
+
+
+def _is_argo(obj: Object) -> bool:
+    return kind_of(obj) in (APPLICATION, SET) and group_of(obj) == ARGO
 
 
 def _other_cluster(obj: Object) -> str:
@@ -317,31 +390,3 @@ def _other_cluster(obj: Object) -> str:
     config = as_map(get(obj, ("spec", "kubeConfig")))
     named = (text(as_map(config.get(key)).get("name")) for key in ("secretRef", "configMapRef"))
     return next(filter(None, named), "").removesuffix(SECRET_OF_CLUSTER)
-
-
-def _put_near(found: Near, file: str, value: tuple[int, Any]) -> None:
-    """Note what a file has, with its number, at each folder that the file is in: the first one of a folder counts."""
-    for folder in _around(file):
-        found.setdefault(folder, value)
-
-
-def _nearest(found: Near, file: str) -> tuple[int, int, Any] | None:
-    """Of what files have, that of the file with the most folders in common from the beginning on; of several, the first one.
-
-    In front stand how far it is away, and its number.
-    """
-    return next(((away, *found[folder]) for away, folder in enumerate(_around(file)) if folder in found), None)
-
-
-def _around(file: str) -> Iterator[str]:
-    """The folders that a file is in, from the nearest on, and "" around all."""
-    while file:
-        file = file.rpartition("/")[0]
-        yield file
-
-
-def _read(file: str) -> bytes:
-    try:
-        return read_found(file)[0]
-    except OSError:
-        return b""

@@ -1,4 +1,4 @@
-"""How what applies a target changes it: the kustomization that Flux writes, and what it does to the objects that are built."""
+"""How what applies a target changes it: the kustomization that it writes, and what it does to the objects that are built."""
 
 from __future__ import annotations
 
@@ -8,24 +8,28 @@ from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import as_list, as_map, copy, get, put
 from krm_fn.base.wording import listed
 from krm_fn.flux import steps
 from krm_fn.flux.generator import REPLACED
 from krm_fn.flux.substitution import FluxError
-from krm_fn.repositories import building
+from krm_fn.repositories import building, manifests
+from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.traces import SEPARATOR, given_of
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.writers import Origin
 from krm_fn.sources.files import with_more_unsaved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
 
     from krm_fn.base.objects import Object
     from krm_fn.repositories.building import Built
     from krm_fn.repositories.types import Delivery, Target
     from krm_fn.sources.reading import Given
+    from krm_fn.sources.source import Source, Sources
 
 # The lists of a kustomization to which Flux adds entries at the end.
 LISTS = ("patches", "components", "images")
@@ -48,7 +52,7 @@ def given(target: Target, built: Built, stated: Mapping[str, str], unknown: list
     `stated` are values of variables that somebody states. Names of variables without a known value go into `unknown`.
     """
     found, delivery = given_of(target, built), target.delivery
-    if delivery is None:
+    if delivery is None or not delivery.is_of_flux:
         return found
     try:
         items = [item for item in yamlio.read_stream(found.data).items if item is not None]
@@ -60,7 +64,9 @@ def given(target: Target, built: Built, stated: Mapping[str, str], unknown: list
             unknown=unknown if delivery.missing else None,
         )
     except InputError as error:
-        return refused(delivery, error)
+        return refused(
+            delivery, error.message if isinstance(error, FluxError) else f"what is built can't be read: {error.message}"
+        )
     texts = [part.removesuffix(b"\n") + b"\n" for part in found.data.split(SEPARATOR)]
     from krm_fn.yamlio.go_text import go_text  # only deliveries with steps need it
 
@@ -82,10 +88,33 @@ def _with_stated(kustomization: Object, stated: Mapping[str, str]) -> Object:
     return found
 
 
-def refused(delivery: Delivery, error: InputError) -> Problem:
-    """What Flux refuses, at the place of the Kustomization."""
-    detail = error.message if isinstance(error, FluxError) else f"what is built can't be read: {error.message}"
-    return Problem(file=delivery.file, reason="flux", detail=detail, line=delivery.line, column=delivery.column)
+def refused(delivery: Delivery, detail: str) -> Problem:
+    """What Flux or Argo CD refuses, at the place of the delivery."""
+    reason = "flux" if delivery.is_of_flux else "argocd"
+    return Problem(file=delivery.file, reason=reason, detail=detail, line=delivery.line, column=delivery.column)
+
+
+def told(target: Target, root: str) -> Target:
+    """The target with its problem at its place in what users write, and not in the kustomization that a delivery has built."""
+    problem, delivery = target.problem, target.delivery
+    if problem is None or delivery is None or problem.file != delivery.generated:
+        return target
+    own = target_of(target.folder, [root])
+    is_same = own and own.problem and (own.problem.reason, own.problem.detail) == (problem.reason, problem.detail)
+    place = {"file": delivery.file, "line": delivery.line, "column": delivery.column}
+    return target._replace(problem=own.problem if own and is_same else problem.but(**place))
+
+
+def unbuilt(target: Target, problem: Problem, build: Callable[[Target], Built | Problem]) -> Problem:
+    """The same for what a build says: the folder is built without the delivery, to learn which of them is at fault."""
+    delivery = target.delivery
+    if delivery is None or problem.file != delivery.generated:
+        return problem
+    with with_more_unsaved({os.path.realpath(delivery.generated): delivery.original}):
+        own = build(target._replace(delivery=None)) if delivery.original else None
+    if isinstance(own, Problem) and own.detail == problem.detail:
+        return own
+    return problem.but(file=delivery.file, line=delivery.line, column=delivery.column)
 
 
 def notes(target: Target | None, unknown: Iterable[str]) -> list[str]:
@@ -93,10 +122,33 @@ def notes(target: Target | None, unknown: Iterable[str]) -> list[str]:
     delivery = target.delivery if target else None
     if delivery is None:
         return []
-    names = sorted(unknown)
-    about = f"git has no value for {listed(names, 'and')}, which Flux takes from {listed(delivery.missing, 'and')}"
-    suspended = f"the Kustomization {delivery.name} is suspended, so Flux applies nothing of it"
-    return [*([f"{about}; state values with --variables"] if names else []), *([suspended] if delivery.is_suspended else [])]
+    names, missing = sorted(unknown), listed(delivery.missing, "and")
+    told = [f"git has no value for {listed(names, 'and')}, which Flux takes from {missing}; state values with --variables"]
+    if not delivery.is_of_flux:
+        told = [f"the Application {delivery.name} also takes {missing}, which is not read here"]
+    tool = "Flux" if delivery.is_of_flux else "Argo CD"
+    suspended = f"the {kind_of(delivery.obj)} {delivery.name} is suspended, so {tool} applies nothing of it"
+    is_told = names or (delivery.missing and not delivery.is_of_flux)
+    return [*(told if is_told else []), *([suspended] if delivery.is_suspended else [])]
+
+
+def in_namespace(found: Sources, target: Target | None, made: dict[int, Any]) -> Sources:
+    """The objects in the namespace that a delivery gives to those without one; what is `made` of each stays there."""
+    space = target.delivery.namespace if target and target.delivery else ""
+    return found.but(sources=tuple(_placed(each, space, made) for each in found.sources)) if space else found
+
+
+def _placed(source: Source, space: str, made: dict[int, Any]) -> Source:
+    items = source.text.items
+    for old, new in zip(items, manifests.in_namespace(items, space, every=True), strict=True):
+        made.setdefault(id(old), new)
+    return source.but(placed=[made[id(each)] for each in items])
+
+
+def placed(obj: Object, target: Target) -> Object:
+    """One object in that namespace."""
+    made: list[Object] = manifests.in_namespace([obj], target.delivery.namespace if target.delivery else "", every=True)
+    return made[0]
 
 
 def objects(target: Target, using: building.Builder, timeout: float) -> Given | None:
@@ -115,12 +167,13 @@ def written_at(delivery: Delivery, origin: Origin) -> Origin:
     item = next((number for number, each in enumerate(items) if each is not None), -1)
     own = as_map(items[item]) if item >= 0 else {}
     key, *rest = origin.path or ("",)
-    spec = as_map(delivery.obj.get("spec"))
-    of_flux = next((name for name, written in REPLACED.items() if written == key), str(key))
+    spec = as_map(get(delivery.obj, delivery.at))
+    of_flux = next((name for name, written in REPLACED.items() if written == key and delivery.is_of_flux), str(key))
     number = rest[0] if rest and isinstance(rest[0], int) else 0
     before = len(as_list(own.get(key))) if key in LISTS else 0
-    if of_flux in REPLACED and spec.get(of_flux):
-        return origin._replace(file=delivery.file, item=delivery.item, path=("spec", of_flux))
+    if spec.get(of_flux) and key not in LISTS and (of_flux in REPLACED or not delivery.is_of_flux):
+        return origin._replace(file=delivery.file, item=delivery.item, path=(*delivery.above, *delivery.at, of_flux))
     if key in LISTS and number >= before:
-        return origin._replace(file=delivery.file, item=delivery.item, path=("spec", str(key), number - before, *rest[1:]))
+        path = (*delivery.above, *delivery.at, str(key), number - before, *rest[1:])
+        return origin._replace(file=delivery.file, item=delivery.item, path=path)
     return origin._replace(item=item) if own else Origin(delivery.file, delivery.item)

@@ -116,15 +116,18 @@ class _Sorted:
 
 
 def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequence[str]) -> Discovery:
-    """What was found in folders, with what Flux applies of it in place of the kustomizations and files that this is made of."""
+    """What was found in folders, with what is delivered of it in place of the kustomizations and files that this is made of."""
     tops = [os.path.realpath(folder) for folder in folders]
-    targets = list(_named([each for each in applied if is_within(each.folder, tops)]))
-    whole = [each for each in targets if each.kustomizations]
-    built = {folder for each in whole for folder in each.kustomizations}
+    named = list(_named([each for each in applied if is_within(each.folder, tops)]))
+    targets, delivered = ([each for each in named if each.is_chart is is_chart] for is_chart in (False, True))
+    whole = [each for each in targets if each.kustomizations or each.is_files]
+    built = {folder for each in targets for folder in (*each.kustomizations, *([each.folder] if each.inputs else []))}
     used = frozenset(file for each in whole for file in each.inputs)
-    left = [each for each in found.targets if each.folder not in built and each.folder not in {one.folder for one in targets}]
+    left = [each for each in found.targets if each.folder not in built and each.file not in used]
+    apart = [each for each in found.charts if each.folder not in {one.folder for one in named}]
     return found._replace(
         targets=tuple(sorted((*left, *targets), key=lambda each: (each.folder, each.name))),
+        charts=tuple(sorted((*apart, *delivered), key=lambda each: (each.folder, each.name))),
         files=tuple(file for file in found.files if file not in used),
         used=found.used | used,
         judged=found.judged | used,

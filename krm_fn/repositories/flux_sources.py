@@ -1,4 +1,4 @@
-"""Which sources of Flux mean this repository: a Kustomization names one, and a folder in it."""
+"""Which sources of Flux and Argo CD mean this repository: a delivery names one, and a folder in it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from krm_fn.argocd.sources import sources_of
 from krm_fn.base.objects import kind_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.repositories import git
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from krm_fn.base.objects import Object
 
@@ -40,13 +41,27 @@ class Sources:
             return os.path.normpath(path or ".") != "." and name_of(found) == SYSTEM
         if not self._addresses:
             return _named_source(obj) == self._main_source
-        address = _address(text(get(found, ("spec", "url"))))
-        return address in self._addresses or address.rpartition("/")[2] in self._forks
+        return self.is_this(text(get(found, ("spec", "url"))))
+
+    def is_this(self, url: str) -> bool:
+        """True for the URL of this repository, or of a fork of it; where no URL of it is known, for the one that most name."""
+        address = _address(url)
+        known = self._addresses or self._main_addresses
+        return bool(address) and (address in known or address.rpartition("/")[2] in self._forks)
+
+    @cached_property
+    def _main_addresses(self) -> frozenset[str]:
+        """The address from which most Applications take a folder of this repository."""
+        sources = (each for obj in self._every for each in urls_of(obj))
+        there = [url for url, path in sources if path is None or os.path.isdir(f"{self._root}/{path}")]  # noqa: PTH112
+        return frozenset(each for each, _ in Counter(filter(None, map(_address, there))).most_common(1))
 
     @cached_property
     def _main_source(self) -> tuple[str, str]:
         """Kind and name of the source of most Kustomizations."""
-        return Counter(_named_source(each) for each in self._every).most_common(1)[0][0]
+        return Counter(_named_source(each) for each in self._every if "sourceRef" in as_map(each.get("spec"))).most_common(1)[
+            0
+        ][0]
 
     def of(self, obj: Object) -> Object:
         """The source that a Kustomization names, as far as it is in git."""
@@ -83,6 +98,16 @@ class Sources:
 def _named_source(obj: Object) -> tuple[str, str]:
     named = as_map(get(obj, ("spec", "sourceRef")))
     return text(named.get("kind")), text(named.get("name"))
+
+
+def urls_of(obj: Object) -> Iterator[tuple[str, str | None]]:
+    """The URLs that an Application or an ApplicationSet names, each with the path there; None for one that is a pattern."""
+    spec = as_map(obj.get("spec"))
+    for of in (spec, as_map(as_map(spec.get("template")).get("spec"))):
+        for each in (source.of for source in sources_of({"spec": of})):
+            path = each.get("path")
+            if isinstance(path, str):
+                yield text(each.get("repoURL")), None if "{{" in path else path
 
 
 def _address(url: str) -> str:

@@ -188,6 +188,10 @@ def of_problem(each: Problem, severity: Mapping[str, str], release: Release) -> 
         yield finding.but(file=each.file, line=each.line, column=each.column)
 
 
+# Reasons of ApplicationSets: whether objects of KubeVirt would come of them is not known.
+OF_SETS = ("unmade", "unknown")
+
+
 def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> UnitResult:
     """What there is to say of a target that can't be built: a note where it has no object of KubeVirt, unless `always`."""
     config = unit.settings.config
@@ -195,7 +199,7 @@ def judge_problem(unit: Unit, problem: Problem, *, always: bool = False) -> Unit
     result = of_no_object((), unit.settings).but(name=unit.name, built=False)
     if problem.is_chart and not (unit.target and charts.makes_vms(unit.target)):
         return result.but(notes=("this chart is not built, and makes no VMs",))
-    if not (problem.counts or always):
+    if not (problem.counts or always or problem.reason in OF_SETS):
         return result.but(notes=tuple(f"{each.message}; it has no object of KubeVirt" for each in found))
     return result.but(findings=tuple(fingerprints.printed(found)))
 

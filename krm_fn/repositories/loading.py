@@ -10,6 +10,7 @@ import copy
 import os
 import pickle
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base import bundle
@@ -218,8 +219,9 @@ def _texts_of(unit: Unit, options: Options) -> Texts | Problem:
     target = unit.target
     if unit.texts:
         return unit.texts
-    if target is None:
-        return reading.texts((), found=unit.files, kustomized=unit.kustomized, unbuilt=False, follow=options.follow)
+    if target is None or target.is_files:
+        found = reading.texts((), found=unit.inputs, kustomized=unit.kustomized, unbuilt=False, follow=options.follow)
+        return found.but(separate=target is None)
     if target.is_chart:
         made = charts.build(target, options.timeout)
         return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
@@ -236,14 +238,22 @@ def _texts_of(unit: Unit, options: Options) -> Texts | Problem:
 def built_of(target: Target, flags: Sequence[str], options: Options) -> Built | Problem:
     """What kustomize makes of a target, or why it makes nothing."""
     build = options.builds.build if options.builds else building.build
-    found = build(target, options.using, flags=flags, timeout=options.timeout) if options.using else NO_PROGRAM
+    if options.using is None:
+        return NO_PROGRAM.but(counts=written.counts(target, NO_PROGRAM))
+    how = partial(build, using=options.using, flags=flags, timeout=options.timeout)
+    found = how(target)
+    if isinstance(found, Problem):
+        found = delivering.unbuilt(target, found, how)
     return found.but(counts=written.counts(target, found)) if isinstance(found, Problem) else found
 
 
 def parsed(unit: Unit, texts: Texts | Problem, watch: Watch = unwatched) -> Parsed:
     """The objects of the texts of a unit. Raises: InputError for what is built and can't be read."""
     with delivering.entered(unit.target):
-        return _parsed(unit, texts, watch)
+        found = _parsed(unit, texts, watch)
+    made: dict[int, Any] = {}
+    written = found.written and delivering.in_namespace(found.written, unit.target, made)
+    return found.but(found=delivering.in_namespace(found.found, unit.target, made), written=written)
 
 
 def _parsed(unit: Unit, texts: Texts | Problem, watch: Watch) -> Parsed:
@@ -256,7 +266,7 @@ def _parsed(unit: Unit, texts: Texts | Problem, watch: Watch) -> Parsed:
     notes = [*unit.notes, *delivering.notes(unit.target, texts.unknown)]
     if unit.target and unit.target.is_chart:
         found = charts.read_built(unit.target, texts.given[0].data, lost)
-    elif unit.target:
+    elif unit.target and not unit.target.is_files:
         found = reading.of_built(texts.given[0])
     else:
         try:

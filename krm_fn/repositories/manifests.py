@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.base.bundle import Bundle, is_list
+from krm_fn.base.bundle import Bundle, is_cluster_kind, is_list
 from krm_fn.base.objects import annotations_of, group_of, kind_of, metadata, namespace_of
+from krm_fn.flux.steps import CLUSTER_KINDS
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.pipeline.modes import PREFIX, replaced
 from krm_fn.pipeline.stages import POLICY
@@ -39,17 +40,31 @@ NAMESPACED = {
     ("snapshot.storage.k8s.io", "VolumeSnapshot"),
 }
 
+# Kinds without a namespace that repositories with VMs have, beside Kubernetes' own.
+MORE = frozenset(
+    ("CDI", "ClusterIssuer", "ClusterPolicy", "MigrationPolicy", "NodeNetworkConfigurationPolicy", "StorageProfile")
+)
 
-def in_namespace(items: Sequence[Any], namespace: str) -> list[Any]:
-    """The items. The objects that matter for rendering get the namespace that Argo CD will put them in."""
+
+def in_namespace(items: Sequence[Any], namespace: str, *, every: bool = False) -> list[Any]:
+    """The items. The objects that matter for rendering get the namespace that Argo CD will put them in.
+
+    `every`: all others do, too, unless they are of a kind that has surely no namespace.
+    """
     if not namespace:
         return list(items)
-    entries = (entry for entry in Bundle(items).entries if _lacks_namespace(entry.obj))
+    entries = (entry for entry in Bundle(items).entries if _lacks_namespace(entry.obj, every=every))
     return replaced(items, ((entry, (), _placed(entry.obj, namespace)) for entry in entries))
 
 
-def _lacks_namespace(obj: Object) -> bool:
-    return isinstance(obj.get("metadata"), dict) and not namespace_of(obj) and (group_of(obj), kind_of(obj)) in NAMESPACED
+def _lacks_namespace(obj: Object, *, every: bool) -> bool:
+    if not isinstance(obj.get("metadata"), dict) or namespace_of(obj):
+        return False
+    return (every and not _is_cluster_wide(kind_of(obj))) or (group_of(obj), kind_of(obj)) in NAMESPACED
+
+
+def _is_cluster_wide(kind: str) -> bool:
+    return is_cluster_kind(kind) or kind in CLUSTER_KINDS or kind in MORE or kind.endswith("Class")
 
 
 def _placed(obj: Object, namespace: str) -> Object:

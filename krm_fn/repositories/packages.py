@@ -1,25 +1,25 @@
-"""Folders of which a tool other than kustomize applies all files together: packages of kpt, and applications of Argo CD.
+"""Where tools other than kustomize call this program: kpt in the pipeline of a Kptfile, Argo CD as a plugin of an Application.
 
-Both may call this program: kpt in the pipeline of a Kptfile, Argo CD as a plugin that an Application names.
+A package of kpt is a folder of which all files are applied together.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from functools import partial
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import config, yamlio
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.config.keys import KEYS
 from krm_fn.config.repository import read as repository_config
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import parameters
-from krm_fn.repositories.kustomization import from_here, joined
+from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.parameters import JSON
 from krm_fn.sources.files import is_within, read_found, repository
 from krm_fn.sources.steps import ARGOCD, KPT, PROGRAM, Step, is_call, is_own
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path
     from krm_fn.repositories.parameters import Parameters
+    from krm_fn.repositories.types import Delivery
 
 KPTFILE = "Kptfile"
-ARGO = "argoproj.io"
 # The flags of the plugin that are keys of its config.
 FLAGS = {f"--{key.flag or parameters.upper(key.name).lower().replace('_', '-')}": key.name for key in KEYS}
 
@@ -109,32 +109,6 @@ def _function_config(folder: str, call: Object, of: Document, at: Path, tops: In
     return {"written": {"apiVersion": "v1", "kind": "ConfigMap", "data": data} if data else None, **place}
 
 
-def applications(files: Iterable[str], tops: Sequence[str], stated: Callable[[str], Config]) -> dict[str, Package]:
-    """The folders that applications of Argo CD have this program render, by name; `stated` is the config of a folder.
-
-    No file and no folder outside of the folders `tops` counts. Of several applications of one folder that differ, the first
-    counts. Raises: ConfigError.
-    """
-    inside = Inside(tops)
-    documents = [each for file in files for each in _documents(file, inside, ARGO) if group_of(each.obj) == ARGO]
-    known = {PROGRAM: Plugin()}
-    known.update((name_of(each.obj), _plugin(each.obj)) for each in documents if _is_plugin(each.obj))
-    lengths = sorted({*map(len, known)})
-    order = {name: number for number, name in enumerate(known)}
-    found: dict[str, Package] = {}
-    for each in documents:
-        for at, source in _plugged(each.obj) if kind_of(each.obj) == "Application" else ():
-            name = text(as_map(source.get("plugin")).get("name"))
-            likely = [name[:length] for length in lengths if name[length : length + 1] in ("", "-") and name[:length] in known]
-            plugin = known[min(likely, key=order.__getitem__)] if likely else None
-            folder = joined(from_here(repository(os.path.dirname(each.file))), text(source.get("path")))  # noqa: PTH120
-            if plugin and inside.has(folder) and os.path.isdir(folder):  # noqa: PTH112
-                base = stated(folder) if not plugin.isolated else Config()
-                step = _application(each, at, source, partial(_laid, base, plugin, folder, inside))
-                found.setdefault(folder, Package(folder=folder, steps=(step,)))
-    return found
-
-
 class Plugin(Value):
     """What an administrator sets for all applications of a plugin: texts of the config's keys, by name."""
 
@@ -158,23 +132,37 @@ def _plugin(obj: Object) -> Plugin:
     return Plugin(texts=texts, isolated="--isolated" in words)
 
 
-def _plugged(obj: Object) -> Iterator[tuple[Path, Object]]:
-    """The sources of an application that name a plugin, each with its place."""
-    spec = as_map(obj.get("spec"))
-    sources: list[tuple[Path, Any]] = [(("spec", "source"), spec.get("source"))]
-    sources += [(("spec", "sources", number), each) for number, each in enumerate(as_list(spec.get("sources")))]
-    return ((at, as_map(each)) for at, each in sources if as_map(as_map(each).get("plugin")))
+class Plugins:
+    """The plugins of Argo CD that call this program, by the files of a repository; `stated` is the config of a folder.
 
+    No file outside of the folders `tops` counts.
+    """
 
-def _application(of: Document, at: Path, source: Object, laid: Callable[[Parameters], Config]) -> Step:
-    given = as_map(source.get("plugin"))
-    variables = {f"ARGOCD_ENV_{text(each.get('name'))}": text(each.get("value")) for each in _maps(given.get("env"))}
-    try:
-        settings = laid(parameters.read({**variables, JSON: json.dumps([*_maps(given.get("parameters"))])}))
-    except ConfigError as error:
-        raise ConfigError(error.message, path=error.path, file=of.file) from None
-    namespace = text(as_map(as_map(of.obj.get("spec")).get("destination")).get("namespace"))
-    return Step(host=ARGOCD, settings=settings, file=of.file, item=of.item, path=(*at, "plugin"), namespace=namespace)
+    def __init__(self, files: Iterable[str], tops: Sequence[str], stated: Callable[[str], Config]) -> None:
+        self._files, self._inside, self._stated = files, Inside(tops), stated
+
+    def steps(self, folder: str, of: Delivery) -> tuple[Step, ...]:
+        """The step of a plugin that an Application names for a folder, if it does. Raises: ConfigError."""
+        at = (*of.at[:-1], "plugin")
+        given = as_map(get(of.obj, at))
+        name = text(given.get("name"))
+        plugin = next((known for own, known in self._known.items() if name == own or name.startswith(f"{own}-")), None)
+        if plugin is None:
+            return ()
+        base = self._stated(folder) if not plugin.isolated else Config()
+        variables = {f"ARGOCD_ENV_{text(each.get('name'))}": text(each.get("value")) for each in _maps(given.get("env"))}
+        try:
+            found = parameters.read({**variables, JSON: json.dumps([*_maps(given.get("parameters"))])})
+            settings = _laid(base, plugin, folder, self._inside, found)
+        except ConfigError as error:
+            raise ConfigError(error.message, path=error.path, file=of.file) from None
+        step = Step(host=ARGOCD, settings=settings, namespace=of.namespace, file=of.file)
+        return (step.but(item=of.item, path=(*of.above, *at)),)
+
+    @cached_property
+    def _known(self) -> dict[str, Plugin]:
+        found = (each for file in self._files for each in _documents(file, self._inside, "ConfigManagementPlugin"))
+        return {PROGRAM: Plugin(), **{name_of(each.obj): _plugin(each.obj) for each in found if _is_plugin(each.obj)}}
 
 
 def _laid(base: Config, plugin: Plugin, folder: str, inside: Inside, given: Parameters) -> Config:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.base.objects import name_of, namespace_of
+from krm_fn.base.objects import annotations_of, kind_of, name_of, namespace_of
 from krm_fn.base.paths import as_map
 from krm_fn.rules.facts.inputs import Unbuilt as Problem
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.inputs import SkippedFile
 
-__all__ = ["Delivery", "Discovery", "Kustomization", "Problem", "Reference", "Target"]
+__all__ = ["Delivery", "Discovery", "Kustomization", "Problem", "Reference", "Release", "Target"]
+
+SKIPPED = "argocd.argoproj.io/skip-reconcile"  # what switches an Application off
 
 
 class Reference(NamedTuple):
@@ -55,14 +57,24 @@ class Kustomization(NamedTuple):
         return frozenset(each.path for each in (*self.files, *self.charts))
 
 
-class Delivery(NamedTuple):
-    """A Kustomization of Flux that applies a folder of the repository: its object, as it is in the cluster.
+class Release(NamedTuple):
+    """How helm is called for a chart: the name and the namespace of the release, more words, and the text of values."""
 
-    `file`, `line` and `column` are where it is written, `item` is the number of its document there. `generated` is the file of
-    the kustomization that Flux writes, `text` its new text, and `original` the one that the repository has, b"" for none.
-    `substitutes` are the ConfigMaps and Secrets of its variables, `missing` the names of those whose values git does not have.
-    `strict`: a variable without a value is an error. `cluster` is the one that it applies to, "" where only one is known.
-    `label` tells it from all others of the same folder, in other commits, too.
+    name: str
+    namespace: str = ""
+    words: tuple[str, ...] = ()
+    values: str = ""
+
+
+class Delivery(NamedTuple):
+    """What applies a folder of the repository: a Kustomization of Flux or an Application of Argo CD, as it is in the cluster.
+
+    `file`, `line` and `column` are where it is written, `item` is the number of its document there; `at` is the path of what
+    it says of the folder, `above` what stands before it in the file. `generated` is the file of the kustomization that it has
+    built, with `text` in place of `original`, which the repository has; both are b"" for none. `substitutes` are the
+    ConfigMaps and Secrets of its variables, `missing` names what git does not have. `strict`: a variable without a value is an
+    error. `namespace` is that of objects without one, `release` is for a chart. `cluster` is the one that it applies to, ""
+    where only one is known. `label` tells it from all others of the same folder, in other commits, too.
     """
 
     obj: Object
@@ -70,12 +82,16 @@ class Delivery(NamedTuple):
     item: int
     line: int
     column: int
-    generated: str
-    text: bytes
-    original: bytes
+    at: Path = ("spec",)
+    above: Path = ()
+    generated: str = ""
+    text: bytes = b""
+    original: bytes = b""
     substitutes: tuple[Object, ...] = ()
     missing: tuple[str, ...] = ()
     strict: bool = True
+    namespace: str = ""
+    release: Release | None = None
     cluster: str = ""
     label: str = ""
 
@@ -85,13 +101,18 @@ class Delivery(NamedTuple):
         return "/".join(filter(None, (namespace_of(self.obj), name_of(self.obj))))
 
     @property
+    def is_of_flux(self) -> bool:
+        """True for a Kustomization of Flux."""
+        return kind_of(self.obj) == "Kustomization"
+
+    @property
     def is_suspended(self) -> bool:
-        """True where Flux applies nothing of it."""
-        return as_map(self.obj.get("spec")).get("suspend") is True
+        """True where nothing is applied of it."""
+        return as_map(self.obj.get("spec")).get("suspend") is True or annotations_of(self.obj).get(SKIPPED) == "true"
 
 
 class Target(NamedTuple):
-    """A kustomization that no other one in the run uses, or a Helm chart: what is built and judged as one bundle.
+    """A kustomization that no other one in the run uses, a Helm chart, or files: what is judged as one bundle.
 
     Of kustomizations that include one another, the first one is a target; its problem says so.
 
@@ -111,6 +132,11 @@ class Target(NamedTuple):
     is_chart: bool = False
     composes: bool = False
     delivery: Delivery | None = None
+
+    @property
+    def is_files(self) -> bool:
+        """True for files that a delivery applies as they are."""
+        return not (self.kustomizations or self.is_chart or self.problem)
 
 
 class Discovery(NamedTuple):

@@ -150,22 +150,28 @@ class Workspace:
             return Discovery()
         found = discover(folders, excludes=self._excludes, follow=self.asked.follow, reach=self.asked.reach)
         if self.asked.applied:
-            found = with_deliveries(found, self._applied(folders), folders)
+            found = with_deliveries(found, self._applied(found, folders), folders)
         return found._replace(skipped=tuple(each for each in found.skipped if not self._excludes(each.file)))
 
-    def _applied(self, folders: Iterable[str]) -> Iterator[Target]:
-        """What Flux applies of the repositories that folders are in."""
+    def _applied(self, found: Discovery, folders: Iterable[str]) -> Iterator[Target]:
+        """What is delivered of the repositories that folders are in."""
+        plain = (*found.targets, *found.charts)
         for root in dict.fromkeys(self.asked.root or repository(folder) for folder in folders):
             here = os.path.relpath(root)
             files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
-            yield from deliveries.Flux(root, files, self.asked.using(), self.asked.timeout).deliveries()
+            helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
+            how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
+            yield from deliveries.Deliveries(root, files, plain, how).deliveries()
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
 
-    def settings(self, place: str) -> TargetSettings:
-        """The settings to judge with of what is in a folder, or of a file. Raises: ConfigError."""
-        found = self.configs.settings_for(place or os.curdir)
+    def settings(self, place: str, cluster: str = "") -> TargetSettings:
+        """The settings to judge with of what is in a folder, or of a file; `cluster` is the one of the config that it is for.
+
+        Raises: ConfigError.
+        """
+        found = self.configs.settings_for(place or os.curdir, cluster)
         key = found.file, found.cluster
         if key not in self._settings:
             stated = (*found.variables, *self.asked.variables)
@@ -198,12 +204,14 @@ class Workspace:
 
     def _settings_of(self, target: Target) -> TargetSettings:
         """The settings of a target: what applies it decides for which cluster it is, where the config says so."""
-        own = self.settings(target.folder)
-        if own.cluster or target.delivery is None:
+        own, delivery = self.settings(target.folder), target.delivery
+        if own.cluster or delivery is None:
             return own
-        named = self.settings(folder_of(target.delivery.file)).cluster
-        known = {each.delivery.cluster for each in self.found.targets if each.delivery}
-        return own.but(cluster=named or (target.delivery.cluster if len(known) > 1 else ""))
+        if delivery.cluster in self.configs.clusters_at(target.folder):
+            return self.settings(target.folder, delivery.cluster)
+        named = self.settings(folder_of(delivery.file)).cluster
+        known = {each.delivery.cluster for each in (*self.found.targets, *self.found.charts) if each.delivery}
+        return own.but(cluster=named or (delivery.cluster if len(known) > 1 else ""))
 
     @property
     def idle(self) -> int:
@@ -243,28 +251,22 @@ class Workspace:
                 unlisted=self.unlisted.intersection(files),
                 package=package.folder,
                 notes=package.notes,
-                steps=_steps(package, own),
+                steps=_steps(package.steps, own),
             )
             for own, package, files in groups.values()
         ]
 
     def _unit(self, target: Target, settings: TargetSettings) -> Unit:
         """The unit of a target."""
-        package = self._applications.get(target.folder, NO_PACKAGE)
-        steps = (each.but(local=target.is_chart or each.host == PIPELINE) for each in _steps(package, settings))
+        own = self._plugins.steps(target.folder, target.delivery) if target.delivery else ()
+        local = target.is_chart or target.is_files
+        steps = (each.but(local=local or each.host == PIPELINE) for each in _steps(own, settings))
         return Unit(settings=settings, name=target.name, target=target, steps=tuple(steps))
 
     def _package(self, folder: str) -> Package:
         """What a tool applies together with the files of a folder that no kustomization uses; without a step, only `apart`."""
-        around = (folder, *packages.above(folder))
-        of_argo = (each for each in around if each in self._applications and each not in self._built)
-        package = self._applications.get(next(of_argo, ""), self._kpt_packages.get(folder, NO_PACKAGE))
+        package = self._kpt_packages.get(folder, NO_PACKAGE)
         return package if package.steps or self.asked.apart else NO_PACKAGE
-
-    @cached_property
-    def _built(self) -> frozenset[str]:
-        """The folders that are built."""
-        return frozenset(target.folder for target in (*self.found.targets, *self.found.charts))
 
     @cached_property
     def _kpt_packages(self) -> dict[str, Package]:
@@ -272,13 +274,12 @@ class Workspace:
         return packages.kpt_packages(dict.fromkeys(map(folder_of, self.found.files)), tops)
 
     @cached_property
-    def _applications(self) -> dict[str, Package]:
-        """What Argo CD has this program render, also where the applications stand elsewhere in the repository."""
+    def _plugins(self) -> packages.Plugins:
+        """What Argo CD has this program render, also where the plugins stand elsewhere in the repository."""
         whole = (self, *self._beside)
         every = (file for each in whole for file in (*each.found.files, *each.found.used))
-        roots = (each.asked.root or repository(folder) for each in whole for folder in each.asked.folders)
-        tops = [] if self.asked.follow else [*dict.fromkeys(roots)]
-        return packages.applications(dict.fromkeys(sorted(every)), tops, lambda folder: self.settings(folder).stated)
+        tops = [self.asked.root or repository(folder) for folder in self.asked.folders if not self.asked.follow]
+        return packages.Plugins(dict.fromkeys(sorted(every)), tops, lambda folder: self.settings(folder).stated)
 
     @cached_property
     def charts(self) -> list[Unit]:
@@ -287,7 +288,7 @@ class Workspace:
 
     def _charts(self) -> Iterator[tuple[Target, TargetSettings]]:
         """All charts; what only other charts use makes nothing by itself."""
-        return ((each, self.settings(each.folder)) for each in self.found.charts if not charts.is_library(each))
+        return ((each, self._settings_of(each)) for each in self.found.charts if not charts.is_library(each))
 
     @property
     def units(self) -> list[Unit]:
@@ -337,6 +338,6 @@ def _is_in_package(folder: str) -> bool:
     return any((each / "Kptfile").is_file() for each in (here, *here.parents))
 
 
-def _steps(package: Package, settings: TargetSettings) -> tuple[Step, ...]:
+def _steps(own: tuple[Step, ...], settings: TargetSettings) -> tuple[Step, ...]:
     """The calls of this program that follow those of kustomizations."""
-    return (*package.steps, *((Step(host=PIPELINE, settings=settings.stated),) if settings.rendered else ()))
+    return (*own, *((Step(host=PIPELINE, settings=settings.stated),) if settings.rendered else ()))

@@ -27,7 +27,7 @@ class Source(Value):
 
     `file` is "" if the text is not from a file. Then the files that the objects' annotations name are below `folder`. Otherwise
     `stamp` identifies the file. `origins` are the files of a build's documents, "" if one is not known; then the annotations
-    are not used.
+    are not used. `placed` are the documents as they are applied, where the text does not say that.
     """
 
     text: StreamText | ListText
@@ -37,11 +37,13 @@ class Source(Value):
     stamp: Stamp | None = None
     objects: tuple[int, ...] = ()
     origins: tuple[str, ...] = ()
+    placed: Sequence[Any] | None = None
 
     @property
     def items(self) -> Sequence[Any]:
         """The objects, in order."""
-        return [self.text.items[number] for number in self.objects]
+        items = self.text.items if self.placed is None else self.placed
+        return [items[number] for number in self.objects]
 
     @property
     def places(self) -> list[tuple[str, int]]:

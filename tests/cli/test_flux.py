@@ -7,24 +7,11 @@ from pathlib import Path
 import pytest
 from checking import run
 from committing import commit, git
+from delivered import LISTS_VM, VM, check, vms
 from trees import tree
 
 pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
 
-VM = """\
-apiVersion: kubevirt.io/v1
-kind: VirtualMachine
-metadata:
-  name: %s
-spec:
-  runStrategy: Always
-  template:
-    spec:
-      domain:
-        devices: {}
-        memory:
-          guest: %s
-"""
 FLUX = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
@@ -35,7 +22,6 @@ spec:
   path: ./%s
   sourceRef: {kind: GitRepository, name: flux-system}
 %s"""
-LISTS_VM = "resources: [vm.yaml]\n"
 
 
 def flux(path: str, spec: str = "", name: str = "web") -> str:
@@ -52,18 +38,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kustomize: Path) -> Pa
     monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
     git(tmp_path, "init", "-q", "-b", "main")
     return tmp_path
-
-
-def vms(folder: Path) -> list[tuple[str, str, str]]:
-    """Namespace, name and memory of each VM that is applied."""
-    _, out, _ = run("capacity", ".", "-o", "json", cwd=folder)
-    found = json.loads(out)["vms"] if out else []
-    return [(each["namespace"], each["name"], each["memory"]) for each in found]
-
-
-def check(folder: Path, *words: str) -> str:
-    _, out, err = run("check", ".", "--no-cache", *words, cwd=folder)
-    return out + err if "--verbose" in words else out
 
 
 def changes(folder: Path, files: dict[str, str]) -> list[tuple[str, str, str]]:

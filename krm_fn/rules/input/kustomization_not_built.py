@@ -1,13 +1,15 @@
 """A kustomization with objects of KubeVirt is not built.
 
-What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that Flux
-refuses, such as for a variable without a value; one that includes itself; a kustomization.yaml that can't be read; one with a
-key in other letters than kustomize writes it, or with a value for helm that is a flag; and one that is out of reach: it refers
-to another machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template makes; it
-names a file that is not below its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has
-Helm charts or plugins, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file that it is
-made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose` counts them. It is a warning where
-a template beside a missing kustomization makes that one. Only `render` builds all; one that it can't build is a warning there.
+What it finds: a kustomization that kustomize refuses to build, with the first line of what kustomize says; one that Flux or
+Argo CD refuses, such as for a variable without a value; one that includes itself; a kustomization.yaml that can't be read; one
+with a key in other letters than kustomize writes it, or with a value for helm that is a flag; and one that is out of reach: it
+refers to another machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template
+makes; it names a file that is not below its folder, which Flux reads and kustomize does not; it names a template that is no
+YAML; it has Helm charts or plugins, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file
+that it is made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose` counts them. It is a
+warning where a template beside a missing kustomization makes that one. Only `render` builds all; one that it can't build is a
+warning there. An ApplicationSet is a warning where Argo CD can't make its Applications, and an info where what it finds is not
+in git.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
@@ -67,6 +69,9 @@ MESSAGES = {
     "made-later": "not built: it needs {detail}; check what the step that makes it writes",
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
     "flux": "Flux can't build this: {detail}",
+    "argocd": "Argo CD can't build this: {detail}",
+    "unmade": "Argo CD can't make all Applications of this ApplicationSet: {detail}",
+    "unknown": "some Applications of this ApplicationSet are not known, so they are not judged: {detail}",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
     "program": "not built: neither kustomize nor kubectl is on the PATH; install one of them",
@@ -77,7 +82,8 @@ INSTEAD = {"": "", "written": "; its files are judged as they are written", "unc
 @rule(severity="error")
 def kustomization_not_built(facts: InputFacts) -> Iterator[Hit]:
     for each in facts.unbuilt:
-        yield Hit(message=message(each), severity="" if each.counts and each.reason != "made-later" else "warning")
+        mild = "info" if each.reason == "unknown" else "warning"
+        yield Hit(message=message(each), severity="" if each.counts and each.reason != "made-later" else mild)
 
 
 def message(unbuilt: Unbuilt) -> str:

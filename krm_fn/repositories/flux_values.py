@@ -1,0 +1,129 @@
+"""The objects that deliveries find in files: with their places, and the values that Kustomizations of Flux take from them."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from krm_fn import yamlio
+from krm_fn.base.bundle import entries
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import kind_of, metadata, name_of, namespace_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.sources.files import SUFFIXES, read_found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from krm_fn.base.objects import Object
+    from krm_fn.repositories.types import Delivery
+
+    Near = dict[str, tuple[int, Any]]  # by folder
+
+# What a text has in which values stand; SOPS marks what it encrypts.
+HOLDING = re.compile(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")
+ENCRYPTED = "sops"
+# The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
+VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
+STRICT_SINCE = (2, 9)
+
+
+class Written(NamedTuple):
+    """An object in a file: the number of its document, and where it starts."""
+
+    obj: Object
+    file: str
+    item: int
+    line: int
+    column: int
+
+
+def objects_in(files: Iterable[str]) -> Iterator[Written]:
+    """The objects in files; one that can't be read has none."""
+    for file in files:
+        try:
+            found = yamlio.read_stream(text_of(file), file=file)
+        except InputError:
+            continue  # it is told where the file is judged
+        for entry in entries(found.items):
+            yield Written(entry.obj, file, entry.item, *found.place(entry.item, entry.path))
+
+
+def text_of(file: str) -> bytes:
+    """The text of a file, b"" for one that can't be read."""
+    try:
+        return read_found(file)[0]
+    except OSError:
+        return b""
+
+
+class Values:
+    """The values of variables of a repository with these YAML files; `texts` are those in which Flux may stand."""
+
+    def __init__(self, files: Iterable[str], texts: Mapping[str, bytes]) -> None:
+        self._files, self._texts = tuple(files), texts
+
+    def given(self, own: Delivery) -> Delivery:
+        """The delivery with the ConfigMaps and Secrets of its variables, as far as git has them."""
+        if not own.is_of_flux:
+            return own
+        asked = map(as_map, as_list(get(own.obj, ("spec", "postBuild", "substituteFrom"))))
+        named = dict.fromkeys((text(each.get("kind")), text(each.get("name"))) for each in reversed([*asked]))
+        given, missing = [], []
+        for kind, name in reversed(named):  # of what is named again, the last time counts
+            found = self._value(kind, name, own)
+            if found is None or ENCRYPTED in found:
+                missing.append(f"{kind} {name}")
+            else:
+                given.append({**found, "metadata": {**metadata(found), "namespace": namespace_of(own.obj)}})
+        version = _nearest(self._versions, own.file)
+        is_strict = not version or version[2] >= STRICT_SINCE
+        return own._replace(substitutes=tuple(given), missing=tuple(missing), strict=is_strict)
+
+    def _value(self, kind: str, name: str, own: Delivery) -> Object | None:
+        """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times."""
+        namespaces = dict.fromkeys(("", namespace_of(own.obj)))
+        found = [near for each in namespaces if (near := _nearest(self._held.get((kind, name, each), {}), own.file))]
+        return min(found)[2].obj if found and name else None
+
+    @cached_property
+    def _held(self) -> dict[tuple[str, str, str], Near]:
+        """The ConfigMaps and Secrets of the repository by kind, name and namespace."""
+        files = (file for file in self._files if file.endswith(SUFFIXES) and HOLDING.search(text_of(file)))
+        found: dict[tuple[str, str, str], Near] = {}
+        for number, each in enumerate(objects_in(files)):
+            key = kind_of(each.obj), name_of(each.obj), namespace_of(each.obj)
+            _put_near(found.setdefault(key, {}), each.file, (number, each))
+        return found
+
+    @cached_property
+    def _versions(self) -> Near:
+        """The versions of Flux that files install: before 2.9, an unset variable is empty."""
+        found: Near = {}
+        for number, (file, data) in enumerate(self._texts.items()):
+            if each := VERSION.search(data):
+                _put_near(found, file, (number, (int(each[1]), int(each[2]))))
+        return found
+
+
+def _put_near(found: Near, file: str, value: tuple[int, Any]) -> None:
+    """Note what a file has, with its number, at each folder that the file is in: the first one of a folder counts."""
+    for folder in _around(file):
+        found.setdefault(folder, value)
+
+
+def _nearest(found: Near, file: str) -> tuple[int, int, Any] | None:
+    """Of what files have, that of the file with the most folders in common from the beginning on; of several, the first one.
+
+    In front stand how far it is away, and its number.
+    """
+    return next(((away, *found[folder]) for away, folder in enumerate(_around(file)) if folder in found), None)
+
+
+def _around(file: str) -> Iterator[str]:
+    """The folders that a file is in, from the nearest on, and "" around all."""
+    while file:
+        file = file.rpartition("/")[0]
+        yield file
