@@ -67,14 +67,17 @@ class Packing:
         rules += _rules(ignore or "")
         self._rules = [*_rules("\n".join(OF_GIT)), *(rules or _rules("\n".join(DEFAULTS)))]
         self._spend = Budget(UNITS).spend
+        self._left_out: dict[str, bool] = {}
 
     def has(self, file: Path) -> bool:
         """True for a file that is packed. Raises: FluxError where there are too many rules and files."""
         path = os.path.relpath(file.absolute(), self._root).replace(os.sep, "/")
         try:
-            return path in self._known and not self._is_left_out(path.split("/"))
+            if path in self._known and path not in self._left_out:
+                self._left_out[path] = self._is_left_out(path.split("/"))
         except SpentError:
             raise FluxError("path", f"the rules of {FILE} and spec.ignore take too much work; write fewer") from None
+        return not self._left_out.get(path, True)
 
     def _is_left_out(self, path: Steps) -> bool:
         self._spend(len(self._rules))

@@ -1,4 +1,4 @@
-"""Which sources of Flux mean this repository: a Kustomization names one, and a folder in it."""
+"""What Kustomizations of Flux name beside a folder: a source, which may mean this repository, and values of variables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,21 @@ from krm_fn.base.paths import as_map, get
 from krm_fn.repositories import git
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from krm_fn.base.objects import Object
+    from krm_fn.repositories.types import Written
 
 GIT_REPOSITORY = "GitRepository"
 SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
-URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*", re.IGNORECASE)
+# The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
+VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
+STRICT_SINCE = (2, 9)
+# What a text has in which values stand; SOPS marks what it encrypts.
+HOLDING = re.compile(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")
+ENCRYPTED = "sops"
+# What of a URL stands before the path: the host is the group.
+HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+", re.IGNORECASE)
 
 
 class Sources:
@@ -52,11 +60,18 @@ class Sources:
         """The source that a Kustomization names, as far as it is in git."""
         named = as_map(get(obj, ("spec", "sourceRef")))
         namespace = text(named.get("namespace")) or namespace_of(obj)
-        for each in self._found:
-            is_there = not (namespace and namespace_of(each)) or namespace_of(each) == namespace
-            if kind_of(each) == named.get("kind") and name_of(each) == named.get("name") and is_there:
+        for each in self._by_name.get((text(named.get("kind")), text(named.get("name"))), ()):
+            if not (namespace and namespace_of(each)) or namespace_of(each) == namespace:
                 return each
         return {}
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], list[Object]]:
+        """The first source of each namespace, by kind and name."""
+        found: dict[tuple[str, str], dict[str, Object]] = {}
+        for each in self._found:
+            found.setdefault((kind_of(each), name_of(each)), {}).setdefault(namespace_of(each), each)
+        return {key: list(each.values()) for key, each in found.items()}
 
     @cached_property
     def _remotes(self) -> frozenset[str]:
@@ -74,6 +89,33 @@ class Sources:
         return self._remotes | frozenset(filter(None, (_address(text(get(each, ("spec", "url")))) for each in own)))
 
 
+class Values:
+    """The ConfigMaps and Secrets of variables, `found`, and the release of Flux, of which `texts` has files."""
+
+    def __init__(self, found: Iterable[Written], texts: Mapping[str, bytes]) -> None:
+        self._found = found
+        versions = {file: VERSION.search(data) for file, data in texts.items()}
+        self._versions = {file: (int(each[1]), int(each[2])) for file, each in versions.items() if each}
+
+    def of(self, kind: str, name: str, namespace: str, file: str) -> Object | None:
+        """A ConfigMap or a Secret, the one nearest to a file of those of a name; None where no value is known."""
+        found = [each for within in dict.fromkeys(("", namespace)) for each in self._held.get((kind, name, within), ())]
+        nearest = max(found, key=lambda each: _common(each.file, file)).obj if found else None
+        return None if nearest is None or ENCRYPTED in nearest else nearest
+
+    @cached_property
+    def _held(self) -> dict[tuple[str, str, str], list[Written]]:
+        held: dict[tuple[str, str, str], list[Written]] = {}
+        for each in self._found:
+            held.setdefault((kind_of(each.obj), name_of(each.obj), namespace_of(each.obj)), []).append(each)
+        return held
+
+    def are_strict(self, file: str) -> bool:
+        """False where the files of Flux beside a Kustomization are of a release that takes an unset variable as empty."""
+        known = self._versions
+        return known[max(known, key=lambda each: _common(each, file))] >= STRICT_SINCE if known else True
+
+
 def _named_source(obj: Object) -> tuple[str, str]:
     named = as_map(get(obj, ("spec", "sourceRef")))
     return text(named.get("kind")), text(named.get("name"))
@@ -81,5 +123,12 @@ def _named_source(obj: Object) -> tuple[str, str]:
 
 def _address(url: str) -> str:
     """The host and the path of a URL, in whatever way git reaches it; "" for none."""
-    found = URL.fullmatch(url)
-    return f"{found[1]}/{found[2]}".lower() if found else ""
+    found = HOST.match(url)
+    path = url[found.end() :].rstrip("/").removesuffix(".git") if found else ""
+    return f"{found[1]}/{path}".lower() if found and path and "\n" not in url else ""
+
+
+def _common(one: str, other: str) -> int:
+    """The number of folders that two paths begin with."""
+    pairs = zip(one.split("/")[:-1], other.split("/")[:-1], strict=False)
+    return next((number for number, (left, right) in enumerate(pairs) if left != right), min(one.count("/"), other.count("/")))

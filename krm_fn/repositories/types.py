@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.base.paths import Path
     from krm_fn.rules.facts.inputs import SkippedFile
 
-__all__ = ["Delivery", "Discovery", "Kustomization", "Problem", "Reference", "Target"]
+__all__ = ["Delivery", "Discovery", "Kustomization", "Problem", "Reference", "Target", "Written"]
 
 
 class Reference(NamedTuple):
@@ -53,6 +53,16 @@ class Kustomization(NamedTuple):
     def uses(self) -> frozenset[str]:
         """The files that are named in another role than as a resource, and the folders of Helm charts."""
         return frozenset(each.path for each in (*self.files, *self.charts))
+
+
+class Written(NamedTuple):
+    """An object in a file: the number of its document, and where it starts."""
+
+    obj: Object
+    file: str
+    item: int
+    line: int
+    column: int
 
 
 class Delivery(NamedTuple):
