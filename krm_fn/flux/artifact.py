@@ -56,7 +56,7 @@ def packed(root: str, ignore: str | None = None) -> list[str]:
 
 
 class Packing:
-    """What of a repository is packed. `files` are the paths of all its files, from the root."""
+    """What of a repository is packed. `files` are the paths of all its files, from the root. Raises: FluxError."""
 
     def __init__(self, root: str, ignore: str | None = None) -> None:
         self._root, self.files = root, sorted(_files(root))
@@ -104,7 +104,11 @@ def _files(root: str) -> Iterator[str]:
 
 
 def _text(file: str) -> str:
-    return read_found(file)[0].decode(errors="replace")
+    """Raises: FluxError for a file that can't be read, also because it is too large."""
+    try:
+        return read_found(file)[0].decode(errors="replace")
+    except OSError as error:
+        raise FluxError("path", f"{FILE} can't be read: {error.strerror}") from None
 
 
 def _rules(text: str, folder: tuple[str, ...] = ()) -> list[Rule]:

@@ -73,7 +73,7 @@ def generated(folder: str, spec: Object, root: str, of: Begun) -> tuple[str, Obj
 def _read(file: str) -> Object:
     """A kustomization, read as Go reads it into its type: unknown keys are dropped."""
     try:
-        found = read_piece(read_found(file)[0].decode("utf-8-sig"), repeats=True)[0] or {}
+        found = read_piece(_data(file).decode("utf-8-sig"), repeats=True)[0] or {}
         made: Object = HEAD | (shaped(found, KUSTOMIZATION, lenient=True) or {})
     except (InputError, UnicodeDecodeError, WrongTypeError) as error:
         message = error.message if isinstance(error, InputError) else str(error)
@@ -103,13 +103,21 @@ def _manifests(folder: Path, below: str, is_there: Callable[[Path], bool]) -> It
 def _check(file: Path, path: str) -> None:
     """Raises: FluxError for a manifest that kustomize can't decode. What is in objects, kustomize checks when it builds."""
     try:
-        documents = read_repeating(read_found(str(file))[0].decode("utf-8-sig"))
+        documents = read_repeating(_data(str(file)).decode("utf-8-sig"))
     except (YAMLError, UnicodeDecodeError):
         raise FluxError("generate", f"{path} is no YAML") from None
     except InputError:
         return
     if wrong := next((wrong for each in documents if (wrong := _flaw(each))), ""):
         raise FluxError("generate", f"{path} has an object {wrong}")
+
+
+def _data(file: str) -> bytes:
+    """Raises: FluxError for a file that can't be read, also because it is too large."""
+    try:
+        return read_found(file)[0]
+    except OSError as error:
+        raise FluxError("generate", f"{os.path.basename(file)} can't be read: {error.strerror}") from None  # noqa: PTH119
 
 
 def _flaw(obj: Any) -> str:

@@ -15,7 +15,7 @@ from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
-from krm_fn.sources.files import CHART, Paths, is_within, refuse_links_out, repository
+from krm_fn.sources.files import CHART, LARGEST, Paths, is_within, refuse_links_out, repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -208,6 +208,8 @@ def _too_much(nodes: Sequence[Node]) -> Problem | None:
             waiting += [of_folder[below]] if not users[below] else []
     if max(depths.values()) > DEEPEST:
         return Problem(file=file, reason="deep", detail=f"{DEEPEST}")
+    if large := next((each for node in nodes for each in node.files if _size(each) > LARGEST), ""):
+        return Problem(file=file, reason="large", detail=large)
     if sum(times.values()) - len(nodes) > MOST_AGAIN:
         return Problem(file=file, reason="repeated", detail=f"kustomizations, more than {MOST_AGAIN:,} times")
     if _again(nodes, times) > MOST_BYTES_AGAIN:

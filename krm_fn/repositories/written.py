@@ -111,10 +111,14 @@ def _below(folders: Iterable[str]) -> Iterator[str]:
 
 def may_hold(file: str) -> bool:
     """True where the text of a file `mentions` something; False also for one that can't be read."""
+    return mentions(_data(file))
+
+
+def _data(file: str) -> bytes:
     try:
-        return mentions(read_found(file)[0])
+        return read_found(file)[0]
     except OSError:
-        return False
+        return b""
 
 
 def mentions(text: bytes) -> bool:
@@ -204,7 +208,7 @@ def _patched(kustomization: Kustomization, inputs: frozenset[str]) -> Iterator[s
         body = patch if isinstance(patch, str) else text(own.get("patch")) or text(own.get("path"))
         file = joined(kustomization.folder, body) if "\n" not in body else ""
         if file in inputs and is_file(file):
-            body = read_found(file)[0].decode(errors="replace")
+            body = _data(file).decode(errors="replace")
         yield from [kind] if kind.isalnum() else OF_PATCH.findall(body) or [ANY]
 
 

@@ -5,9 +5,10 @@ refuses, such as for a variable without a value; one that includes itself; a kus
 key in other letters than kustomize writes it, or with a value for helm that is a flag; and one that is out of reach: it refers
 to another machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template makes; it
 names a file that is not below its folder, which Flux reads and kustomize does not; it names a template that is no YAML; it has
-Helm charts or plugins, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file that it is
-made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose` counts them. It is a warning where
-a template beside a missing kustomization makes that one. Only `render` builds all; one that it can't build is a warning there.
+Helm charts, plugins or a very large file, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a
+file that it is made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose` counts them. It is a
+warning where a template beside a missing kustomization makes that one. Only `render` builds all; one that it can't build is a
+warning there.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
@@ -49,6 +50,7 @@ MESSAGES = {
     "cycle": "these kustomizations include one another, so none is built: {detail}; remove one of the references",
     "deep": "not built: more than {detail} kustomizations include one another in a row; include fewer",
     "repeated": "not built: it includes the same {detail}; include each once",
+    "large": "not built: {detail} has more than 64,000,000 bytes; make it smaller",
     "key": "not built: kustomize reads {detail} as another key; write that with its own small and capital letters",
     "flag": "not built: helm would read {detail} as a flag; names and values of charts must not begin with -",
     "unclear": "not built: {detail} is neither a path nor YAML that can be read; correct it",
