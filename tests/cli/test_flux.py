@@ -395,6 +395,20 @@ def test_a_file_states_values_from_outside_git(here: Path) -> None:
     assert [each["memory"] for each in json.loads(out)["vms"]] == ["8Gi"]
 
 
+@pytest.mark.parametrize("text", ["${DB_PASSWORD}", "${DB_PASSWORD/h/xh}", "${DB_PASSWORD:1}"])
+@pytest.mark.parametrize(
+    "words",
+    [("check", "--no-cache", "-o", "json"), ("explain", "-o", "json"), ("capacity", "-o", "json"), ("report", "-o", "-")],
+)
+def test_a_secret_from_outside_git_is_shown_by_no_command_but_render(here: Path, text: str, words: tuple[str, ...]) -> None:
+    vm = (VM % ("web", "1Gi")).replace("devices: {}", f"devices: {{disks: [{{name: a, disk: {{bus: '{text}'}}}}]}}")
+    tree(here, app("postBuild: {substitute: {A: b}}", vm) | {"values.yaml": "DB_PASSWORD: hunter2\nBUS: virtio\n"})
+    told = run(*words, ".", "--variables", "values.yaml", cwd=here)
+    assert told[0] in (0, 1)
+    assert "unter2" not in f"{told[1]}{told[2]}"
+    assert "unter2" in run("render", ".", "--variables", "values.yaml", cwd=here)[1]
+
+
 def test_a_value_that_is_no_text_is_refused(here: Path) -> None:
     folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "CORES: 8\n"})
     code, out, err = run("capacity", ".", "--variables", "values.yml", cwd=folder)
