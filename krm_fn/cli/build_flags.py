@@ -1,8 +1,9 @@
-"""How kustomizations are built, on the command line: `--timeout`, `--network`, `--kustomize-build-flag` and `-k DIR`."""
+"""How kustomizations are built, on the command line: the two timeouts, `--network`, `--kustomize-build-flag` and `-k DIR`."""
 
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import click
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     Decorator = Callable[[Any], Any]
 
-NETWORK = f"{NAME}.network"
+NETWORK, UNTIL = f"{NAME}.network", f"{NAME}.until"
 FLAG = "--kustomize-build-flag"
 
 
@@ -70,6 +71,24 @@ def _keep_network(context: click.Context, _: click.Parameter, value: bool) -> No
     context.meta[NETWORK] = value
 
 
+def total_option(command: Any) -> Any:
+    """Gives a command `--total-timeout`. `builder` knows when that ends."""
+    return click.option(
+        "--total-timeout",
+        type=Seconds(),
+        default=building.TOTAL,
+        show_default=True,
+        expose_value=False,
+        callback=_keep_until,
+        metavar="SECONDS",
+        help="The time limit for all builds together, in seconds. What is left then is not built, which is an error.",
+    )(command)
+
+
+def _keep_until(context: click.Context, _: click.Parameter, value: float) -> None:
+    context.meta[UNTIL] = time.time() + value
+
+
 def may_fetch() -> bool:
     """True where the current command was called with `--network`."""
     context = click.get_current_context(silent=True)
@@ -78,7 +97,9 @@ def may_fetch() -> bool:
 
 def builder() -> building.Builder | None:
     """The program that builds kustomizations for the current command."""
-    return building.builder(network=may_fetch())
+    using = building.builder(network=may_fetch())
+    context = click.get_current_context(silent=True)
+    return using._replace(until=context.meta.get(UNTIL, 0.0)) if using and context else using
 
 
 def built(

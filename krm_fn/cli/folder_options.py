@@ -9,6 +9,7 @@ import click
 from krm_fn.base.errors import UsageError
 from krm_fn.base.globs import steps_of
 from krm_fn.cli import sizing_files
+from krm_fn.cli.build_flags import total_option
 from krm_fn.config.repository import variables
 from krm_fn.repositories.pools import cores
 
@@ -34,7 +35,8 @@ def part_options(command: Any) -> Any:
 
 
 def folder_options(command: Any) -> Any:
-    """Gives a command `--exclude` and `--jobs`."""
+    """Gives a command `--exclude`, `--jobs` and `--total-timeout`."""
+    command = total_option(command)
     return exclude_option(
         click.option(
             "-j",

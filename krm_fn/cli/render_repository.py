@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import file_name, write_out
-from krm_fn.cli import options
+from krm_fn.cli import build_flags, options
 from krm_fn.cli.combined import combined_findings, exit_code
 from krm_fn.cli.combining import COMBINED, Part
 from krm_fn.cli.layout import Laid, folder_of, laid_out, pieces
@@ -16,7 +16,6 @@ from krm_fn.cli.output_dir import OutputDir
 from krm_fn.cli.outputs import OUTPUTS, WITH_RESULTS, appended
 from krm_fn.cli.units import note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
-from krm_fn.repositories import building
 from krm_fn.repositories.rendering import RenderedUnit, render_unit
 from krm_fn.repositories.running import run
 from krm_fn.sources.reading import STDIN
@@ -89,7 +88,7 @@ def to_folder(request: Request, how: Options, bar: Progress, folder: str) -> int
 def _rendered(request: Request, workspace: Workspace, how: Options, bar: Progress, *, write: Write) -> Sequence[RenderedUnit]:
     """What comes of each unit, and what there is to say of the rest. Raises: InputError."""
     units = units_of(request, workspace)
-    using, work = how.but(using=building.builder()), partial(render_unit, write=write)
+    using, work = how.but(using=build_flags.builder()), partial(render_unit, write=write)
     jobs, others = request.flags["jobs"], workspace.others
     done = run(units, using, work, title="Rendering", jobs=jobs, watch=bar.watch, others=others)
     done += [RenderedUnit(result=each) for each in workspace.about()]

@@ -82,6 +82,7 @@ class Request(Value):
             apart=self.apart,
             whole=self.whole,
             applied=self.applied,
+            using=build_flags.builder,
         )
         return asked.but(leaves_out=self.leaves_out) if self.leaves_out else asked
 

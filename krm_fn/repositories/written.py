@@ -51,7 +51,7 @@ POLICY = re.compile(rb"""kind["']?\s*:\s*["']?ValidatingAdmissionPolicy""")
 # The files of a chart that helm prints, also of the charts in it.
 PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
-DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
+DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "late", "restricted"))
 # The keys of a kustomization with patches, and the kind that a strategic merge patch names.
 PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 OF_PATCH = re.compile(r"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)

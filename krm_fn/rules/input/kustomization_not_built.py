@@ -70,6 +70,7 @@ MESSAGES = {
     "helm": "not built: it has Helm charts; allow them with the build flag --enable-helm",
     "flux": "Flux can't build this: {detail}",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
+    "late": "not built: the builds before it took all of the time for them; build less at once, or raise --total-timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
     "program": "not built: neither kustomize nor kubectl is on the PATH; install one of them",
 }
