@@ -247,7 +247,7 @@ class Flux:
         is_there = packing.has
         file, manifest = generated(folder, spec_of(obj), self._root, self._begun_in(folder, packing))
         file, made = joined(".", file), json.dumps(manifest).encode()
-        own = own._replace(generated=file, text=made, original=_read(file) if is_within(file, [self._root]) else b"")
+        own = own._replace(generated=file, text=made, original=_read(file) if is_there(Path(file)) else b"")
         if (file, made) not in self._targets:
             with delivering.entered(Target(here, here, file, (), (), delivery=own)):
                 found = target_of(here, [self._root])

@@ -18,7 +18,7 @@ from krm_fn.repositories.types import Discovery, Problem, Target
 from krm_fn.sources.files import CHART, LARGEST, Paths, is_within, refuse_links_out, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.repositories.graph import Node
 
@@ -120,13 +120,23 @@ class _Sorted:
 
 
 def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequence[str]) -> Discovery:
-    """What was found in folders, with what Flux applies of it in place of the kustomizations and files that this is made of."""
+    """What was found in folders, with what Flux applies of it in place of the kustomizations and files that this is made of.
+
+    A kustomization that Flux does not have, such as for a `.sourceignore`, stays: nothing else has what it lists.
+    """
     tops = [os.path.realpath(folder) for folder in folders]
-    targets = list(_named([each for each in applied if is_within(each.folder, tops)]))
-    whole = [each for each in targets if each.kustomizations]
-    built = {folder for each in whole for folder in each.kustomizations}
+    made = [each for each in applied if is_within(each.folder, tops)]
+    whole = [each for each in made if each.kustomizations]
+    lacked = [bool(each.kustomizations and each.delivery and not each.delivery.original) for each in made]
+    replaced = {
+        folder
+        for each, lacks in zip(made, lacked, strict=True)
+        for folder in (each.folder, *each.kustomizations)
+        if not (lacks and folder == each.folder)
+    }
     used = frozenset(file for each in whole for file in each.inputs)
-    left = [each for each in found.targets if each.folder not in built and each.folder not in {one.folder for one in targets}]
+    left = [each for each in found.targets if each.folder not in replaced]
+    targets = list(_named(made, {each.folder for each in left}))
     return found._replace(
         targets=tuple(sorted((*left, *targets), key=lambda each: (each.folder, each.name))),
         files=tuple(file for file in found.files if file not in used),
@@ -135,13 +145,15 @@ def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequen
     )
 
 
-def _named(targets: Sequence[Target]) -> Iterator[Target]:
-    """The targets by names of their own: a folder that is applied several times is named with what applies it."""
+def _named(targets: Sequence[Target], others: Container[str]) -> Iterator[Target]:
+    """The targets by names of their own: a folder that is applied several times, or has another target, is named with what
+    applies it.
+    """
     times = Counter(each.folder for each in targets)
     labels = Counter((each.folder, _label(each)) for each in targets)
     for each in targets:
         label = _label(each, with_file=labels[each.folder, _label(each)] > 1)
-        name = each.folder if times[each.folder] == 1 else f"{each.folder} ({label})"
+        name = each.folder if times[each.folder] == 1 and each.folder not in others else f"{each.folder} ({label})"
         yield each._replace(name=name, delivery=each.delivery and each.delivery._replace(label=label))
 
 

@@ -451,3 +451,12 @@ def test_a_path_that_is_too_long_for_the_system_is_not_there(here: Path, spec: s
     files = app(spec % name) if spec else app() | {"clusters/a/web.yaml": flux(name)}
     tree(here, files)
     assert run("check", ".", "--no-cache", cwd=here)[::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    "ignored", ["*\n!clusters\n", "kustomization.yaml\napp/vm.yaml\n", "app/kustomization.yaml\nvm.yaml\n"]
+)
+def test_what_flux_leaves_out_of_the_source_is_judged(here: Path, ignored: str) -> None:
+    wrong = VM % ("web", "4Gb")
+    tree(here, app(vm=wrong) | {".sourceignore": ignored, "app/other.yaml": VM % ("other", "1Gi")})
+    assert "guest is '4Gb'" in check(here, "--isolated")
