@@ -57,6 +57,7 @@ WAYS = {
     "capacity": Way(("capacity",)),
     "folder": Way(("check",), path="."),
     "diff": Way(("diff", "base"), path="head"),
+    "deliveries": Way(("deliveries",), path="."),
     "test": Way(("test",), path="."),
     "explain": Way(("explain",), path="."),
     "report": Way(("report", "-o", "page.html"), path="."),

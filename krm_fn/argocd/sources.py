@@ -13,7 +13,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import name_of, text
 from krm_fn.base.paths import as_list, as_map, copy
 from krm_fn.base.work import Budget
-from krm_fn.flux.generator import add_image
+from krm_fn.flux.generator import with_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -96,8 +96,9 @@ def kustomized(own: Object, options: Object, known: Mapping[str, str]) -> Object
     """A kustomization as Argo CD edits it by the options of a source. Raises: ArgoError."""
     made: Object = copy(own)
     made |= {key: options[key] for key in OPTIONS[:3] if options.get(key)}
-    for given in as_list(options.get("images")):
-        add_image(made.setdefault("images", []), _image(substituted(text(given), known)))
+    if images := as_list(options.get("images")):
+        added = (_image(substituted(text(given), known)) for given in images)
+        made["images"] = with_images(as_list(made.get("images")), added)
     for given in map(as_map, as_list(options.get("replicas"))):
         others = [each for each in as_list(made.get("replicas")) if as_map(each).get("name") != given.get("name")]
         made["replicas"] = [*others, {"name": given.get("name"), "count": _count(given.get("count"))}]

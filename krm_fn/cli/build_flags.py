@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     Decorator = Callable[[Any], Any]
 
-NETWORK = f"{NAME}.network"
+NETWORK, UNTIL = f"{NAME}.network", f"{NAME}.until"
 FLAG = "--kustomize-build-flag"
 
 
@@ -70,6 +71,23 @@ def _keep_network(context: click.Context, _: click.Parameter, value: bool) -> No
     context.meta[NETWORK] = value
 
 
+def _keep_until(context: click.Context, _: click.Parameter, value: float) -> None:
+    context.meta[UNTIL] = time.time() + value
+
+
+# What `builder` knows the end of.
+total_option = click.option(
+    "--total-timeout",
+    type=Seconds(),
+    default=building.TOTAL,
+    show_default=True,
+    expose_value=False,
+    callback=_keep_until,
+    metavar="SECONDS",
+    help="The time limit for all builds together, in seconds. What is left then is not built, which is an error.",
+)
+
+
 def may_fetch() -> bool:
     """True where the current command was called with `--network`."""
     context = click.get_current_context(silent=True)
@@ -78,7 +96,9 @@ def may_fetch() -> bool:
 
 def builder() -> building.Builder | None:
     """The program that builds kustomizations for the current command."""
-    return building.builder(network=may_fetch())
+    using = building.builder(network=may_fetch())
+    context = click.get_current_context(silent=True)
+    return using._replace(until=context.meta.get(UNTIL, 0.0)) if using and context else using
 
 
 def built(
@@ -146,4 +166,5 @@ folder_options = together(
         metavar="N",
         help="How many processes work on the kustomizations in folders. Default: one for each processor.",
     ),
+    total_option,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from krm_fn.base.console import one_line, printable
 from krm_fn.cli import completion, options
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
 from krm_fn.kubevirt.releases import NEWEST
@@ -115,7 +116,7 @@ def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
 
 def table(columns: dict[str, Callable[[Any], str]], rows: Sequence[Any]) -> str:
     """The rows under their heads, aligned as kubectl does."""
-    lines = [list(columns), *([cell(row) or "-" for cell in columns.values()] for row in rows)]
+    lines = [list(columns), *([printable(one_line(cell(row))) or "-" for cell in columns.values()] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
     return "\n".join("   ".join(cells).rstrip() for cells in padded)

@@ -14,7 +14,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.cli import inplace_folders, options, units
 from krm_fn.repositories.fixes import agreed, fixed
-from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.files import is_within, read_found, read_named
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -76,7 +76,7 @@ def _write(fixes: Iterable[Fix], paths: Sequence[str]) -> list[Fix]:
     written: list[Fix] = []
     for file, wanted in by_file.items():
         try:
-            data, stamp = read_found(file)
+            data, stamp = read_named(file) if file in paths else read_found(file)
             new, made = fixed(data, wanted)
         except (OSError, InputError):
             continue  # the findings remain

@@ -128,6 +128,7 @@ class Request(Value):
             apart=self.apart,
             whole=self.whole,
             applied=self.applied,
+            using=build_flags.builder,
         )
 
     def searched(self, bar: Progress) -> Workspace:

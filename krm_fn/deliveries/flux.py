@@ -17,7 +17,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import text
 from krm_fn.flux.applying import action, applied
 from krm_fn.flux.artifact import packed
-from krm_fn.flux.generator import generated
+from krm_fn.flux.generator import begun, generated
 from krm_fn.flux.steps import delivered, spec_of
 from krm_fn.flux.substitution import FluxError, substitute
 from krm_fn.repositories import building
@@ -74,7 +74,7 @@ def _built(root: str, spec: Object, ignore: str | None) -> list[Object]:
         folder = _inside(copy, text(spec.get("path")))
         if not folder.is_dir():
             raise FluxError("path", f"the path {spec.get('path')} is no folder of the repository, or all in it is ignored")
-        file, manifest = generated(str(folder), spec, str(copy))
+        file, manifest = generated(str(folder), spec, str(copy), begun(str(folder)))
         Path(file).write_text(json.dumps(manifest))
         return _kustomized(str(folder), str(copy), using, substitutes="postBuild" in spec)
 

@@ -56,7 +56,7 @@ def packed(root: str, ignore: str | None = None) -> list[str]:
 
 
 class Packing:
-    """What of a repository is packed. `files` are the paths of all its files, from the root."""
+    """What of a repository is packed. `files` are the paths of all its files, from the root. Raises: FluxError."""
 
     def __init__(self, root: str, ignore: str | None = None) -> None:
         self._root, self.files = root, sorted(_files(root))
@@ -67,14 +67,17 @@ class Packing:
         rules += _rules(ignore or "")
         self._rules = [*_rules("\n".join(OF_GIT)), *(rules or _rules("\n".join(DEFAULTS)))]
         self._spend = Budget(UNITS).spend
+        self._left_out: dict[str, bool] = {}
 
     def has(self, file: Path) -> bool:
         """True for a file that is packed. Raises: FluxError where there are too many rules and files."""
         path = os.path.relpath(file.absolute(), self._root).replace(os.sep, "/")
         try:
-            return path in self._known and not self._is_left_out(path.split("/"))
+            if path in self._known and path not in self._left_out:
+                self._left_out[path] = self._is_left_out(path.split("/"))
         except SpentError:
             raise FluxError("path", f"the rules of {FILE} and spec.ignore take too much work; write fewer") from None
+        return not self._left_out.get(path, True)
 
     def _is_left_out(self, path: Steps) -> bool:
         self._spend(len(self._rules))
@@ -101,7 +104,11 @@ def _files(root: str) -> Iterator[str]:
 
 
 def _text(file: str) -> str:
-    return read_found(file)[0].decode(errors="replace")
+    """Raises: FluxError for a file that can't be read, also because it is too large."""
+    try:
+        return read_found(file)[0].decode(errors="replace")
+    except OSError as error:
+        raise FluxError("path", f"{FILE} can't be read: {error.strerror}") from None
 
 
 def _rules(text: str, folder: tuple[str, ...] = ()) -> list[Rule]:

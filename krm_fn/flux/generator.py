@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, metadata, text
@@ -21,7 +21,7 @@ from krm_fn.yamlio.events import YAMLError
 from krm_fn.yamlio.reader import read_piece
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from krm_fn.base.objects import Object
@@ -35,33 +35,45 @@ YAML = (".yaml", ".yml")
 UNSET = (None, "")  # false is no such value: kustomize reads `n` as a text
 
 
-def generated(folder: str, spec: Object, root: str, is_there: Callable[[Path], bool] = Path.is_file) -> tuple[str, Object]:
+class Begun(NamedTuple):
+    """The file that Flux writes, and what it has before a Kustomization counts."""
+
+    file: str
+    made: Object
+
+
+def begun(folder: str, is_there: Callable[[Path], bool] = Path.is_file) -> Begun:
+    """What Flux begins with in a folder; `is_there` is true of the files that Flux has. Raises: FluxError."""
+    file = next((place for name in FILES if is_there(Path(place := f"{folder}/{name}"))), "")
+    found = Begun(file or f"{folder}/{FILES[0]}", _read(file) if file else _scanned(folder, is_there))
+    if Path(found.file).is_dir():
+        raise FluxError("generate", f"{FILES[0]} is a folder; Flux writes a file of that name")
+    return found
+
+
+def generated(folder: str, spec: Object, root: str, of: Begun) -> tuple[str, Object]:
     """The file in a folder that Flux writes, and the kustomization that it writes there. Nothing outside the root is there.
 
-    `is_there` is true of the files that Flux has. Raises: FluxError.
+    Raises: FluxError.
     """
-    file = next((found for name in FILES if is_there(Path(found := f"{folder}/{name}"))), "")
-    made = _read(file) if file else _scanned(folder, is_there)
-    made |= {key: spec[of] for of, key in REPLACED.items() if spec.get(of)}
-    for patch in as_list(spec.get("patches")):
-        made.setdefault("patches", []).append(patch)
-    for component in _components(folder, spec, root):
-        made.setdefault("components", []).append(component)
-    for image in as_list(spec.get("images")):
-        add_image(made.setdefault("images", []), image)
+    made = of.made | {key: spec[of] for of, key in REPLACED.items() if spec.get(of)}
+    further = {
+        "patches": as_list(spec.get("patches")),
+        "components": list(_components(folder, spec, root)),
+    }
+    made |= {key: [*as_list(made.get(key)), *added] for key, added in further.items() if added}
+    if images := as_list(spec.get("images")):
+        made["images"] = with_images(as_list(made.get("images")), images)
     if spec.get("buildMetadata"):
         made["buildMetadata"] = spec["buildMetadata"]
     made.setdefault("sortOptions", {"order": "fifo"})  # Flux does not sort, and the command does
-    file = file or f"{folder}/{FILES[0]}"
-    if Path(file).is_dir():
-        raise FluxError("generate", f"{FILES[0]} is a folder; Flux writes a file of that name")
-    return file, made
+    return of.file, made
 
 
 def _read(file: str) -> Object:
     """A kustomization, read as Go reads it into its type: unknown keys are dropped."""
     try:
-        found = read_piece(read_found(file)[0].decode("utf-8-sig"), repeats=True)[0] or {}
+        found = read_piece(_data(file).decode("utf-8-sig"), repeats=True)[0] or {}
         made: Object = HEAD | (shaped(found, KUSTOMIZATION, lenient=True) or {})
     except (InputError, UnicodeDecodeError, WrongTypeError) as error:
         message = error.message if isinstance(error, InputError) else str(error)
@@ -91,13 +103,21 @@ def _manifests(folder: Path, below: str, is_there: Callable[[Path], bool]) -> It
 def _check(file: Path, path: str) -> None:
     """Raises: FluxError for a manifest that kustomize can't decode. What is in objects, kustomize checks when it builds."""
     try:
-        documents = read_repeating(read_found(str(file))[0].decode("utf-8-sig"))
+        documents = read_repeating(_data(str(file)).decode("utf-8-sig"))
     except (YAMLError, UnicodeDecodeError):
         raise FluxError("generate", f"{path} is no YAML") from None
     except InputError:
         return
     if wrong := next((wrong for each in documents if (wrong := _flaw(each))), ""):
         raise FluxError("generate", f"{path} has an object {wrong}")
+
+
+def _data(file: str) -> bytes:
+    """Raises: FluxError for a file that can't be read, also because it is too large."""
+    try:
+        return read_found(file)[0]
+    except OSError as error:
+        raise FluxError("generate", f"{os.path.basename(file)} can't be read: {error.strerror}") from None  # noqa: PTH119
 
 
 def _flaw(obj: Any) -> str:
@@ -118,18 +138,24 @@ def _components(folder: str, spec: Object, root: str) -> Iterator[str]:
         if path.lower().startswith(ELSEWHERE) or os.path.isabs(path.lower().removeprefix("file://")):  # noqa: PTH117
             raise FluxError("generate", f"the component {path} is elsewhere; Flux takes a local, relative path alone")
         place = os.path.normpath(f"{folder}/{path}")
-        if not spec.get("ignoreMissingComponents") or (is_within(place, [root]) and Path(place).exists()):
+        if not spec.get("ignoreMissingComponents") or (is_within(place, [root]) and os.path.exists(place)):  # noqa: PTH110
             yield path
 
 
-def add_image(images: list[Object], image: Object) -> None:
-    """Add an image, or change the one of its name: a tag and a digest replace both."""
-    same = next((each for each in images if each.get("name") == image.get("name")), None)
-    if same is None:
-        images.append({key: image[key] for key in ("name", "newName", "newTag", "digest") if key in image})
-        return
-    if image.get("newName"):
-        same["newName"] = image["newName"]
-    if image.get("newTag") or image.get("digest"):
-        for key in ("newTag", "digest"):
-            same[key] = image.get(key, "")
+def with_images(images: Sequence[Object], added: Iterable[Object]) -> list[Object]:
+    """The images with others. One of a name that is there changes that one: a tag and a digest replace both."""
+    made = list(map(dict, images))
+    first: dict[Any, Object] = {each.get("name"): each for each in reversed(made)}
+    for image in added:
+        same = first.get(image.get("name"))
+        if same is None:
+            same = first[image.get("name")] = {
+                key: image[key] for key in ("name", "newName", "newTag", "digest") if key in image
+            }
+            made.append(same)
+            continue
+        if image.get("newName"):
+            same["newName"] = image["newName"]
+        if image.get("newTag") or image.get("digest"):
+            same |= {key: image.get(key, "") for key in ("newTag", "digest")}
+    return made

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
 TIMEOUT: float = 90
+# The seconds that all builds of a run may take. A large repository takes some minutes the first time.
+TOTAL: float = 1_800
 # Files from anywhere in the repository. Kustomize never gets this flag: it builds a copy that has them below the kustomization.
 ANYWHERE = "--load-restrictor=LoadRestrictionsNone"
 # Keys of a kustomization that count in the outermost one alone.
@@ -44,11 +47,15 @@ UNWRITTEN = b"cannot add path annotation"
 
 
 class Builder(NamedTuple):
-    """A program that builds kustomizations: where it is, the words before the folder, and whether it may fetch."""
+    """A program that builds kustomizations: where it is, the words before the folder, and whether it may fetch.
+
+    `until` is the time after which it builds nothing more, in seconds since the epoch, 0 for any time.
+    """
 
     program: str
     words: tuple[str, ...]
     network: bool = False
+    until: float = 0.0
 
 
 class Built(NamedTuple):
@@ -230,10 +237,14 @@ def _ran(
 ) -> Finished | Problem:
     words = [*using.words, built.wrapper, *(flag for flag in flags if flag != ANYWHERE)]
     roots = _roots(target.folder, built)
+    late = Problem(file=target.file, reason="late")
+    left = using.until - time.time() if using.until else timeout
+    if left <= 0:
+        return late
     try:
-        return guard.run(using.program, words, scratch=scratch, roots=roots, timeout=timeout, network=using.network)
+        return guard.run(using.program, words, scratch=scratch, roots=roots, timeout=min(timeout, left), network=using.network)
     except subprocess.TimeoutExpired:
-        return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
+        return late if left < timeout else Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
 
 
 def _read(ran: Finished, target: Target, built: Built) -> Built | Problem:

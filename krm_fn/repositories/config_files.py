@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krm_fn import yamlio
 from krm_fn.base.errors import ConfigError, InputError, UsageError
 from krm_fn.config.repository import NAME
-from krm_fn.sources.files import GIT, UNREADABLE, check_regular, is_within
+from krm_fn.sources.files import GIT, LARGEST, UNREADABLE, check_regular, check_size, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,7 +95,10 @@ def _below(folder: str, name: str) -> str:
 def read(file: str) -> tuple[StreamText, Any]:
     """The text of a file, and the value of its only document, None where there is none. Raises: ConfigError."""
     try:
-        text = yamlio.read_stream(Path(file).read_bytes(), file=file)
+        with open(file, "rb") as source:  # noqa: PTH123
+            data = source.read(LARGEST + 1)
+        check_size(len(data))
+        text = yamlio.read_stream(data, file=file)
     except OSError as error:
         raise ConfigError(error.strerror or UNREADABLE, file=file) from None
     except InputError as error:

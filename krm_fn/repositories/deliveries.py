@@ -22,7 +22,7 @@ from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.flux.artifact import Packing
-from krm_fn.flux.generator import generated
+from krm_fn.flux.generator import begun, generated
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import charts, delivering, written
@@ -36,10 +36,11 @@ from krm_fn.repositories.types import Delivery, Problem, Target
 from krm_fn.sources.files import SUFFIXES, is_within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path as Steps
+    from krm_fn.flux.generator import Begun
     from krm_fn.repositories.building import Builder
 
     Place = tuple[str, int]  # a file, and the number of a document there
@@ -92,6 +93,7 @@ class Deliveries:
         self._targets: dict[tuple[str, bytes], Target | None] = {}
         self._raws: dict[Place, tuple[Target, ...]] = {}
         self._counting: dict[tuple[str, str, bytes, tuple[str, ...]], bool] = {}
+        self._begun: dict[tuple[str, int], Begun | FluxError] = {}
         self._objects: dict[str, list[tuple[Object, str]] | None] = {}
         self._done: set[str] = set()  # the deliveries that were followed, each as its cluster gets it
         self._spend = Budget(MOST).spend
@@ -332,8 +334,9 @@ class Deliveries:
 
     def _target(self, obj: Object, own: Delivery, folder: str) -> Target | None:
         """The target in a folder with the kustomization that Flux writes there. Raises: FluxError."""
-        here, is_there = joined(".", folder), self._is_there(obj)
-        file, manifest = generated(folder, spec_of(obj), self._root, is_there)
+        here, packing = joined(".", folder), self._packing(obj)
+        is_there = packing.has
+        file, manifest = generated(folder, spec_of(obj), self._root, self._begun_in(folder, packing))
         file, made = joined(".", file), json.dumps(manifest).encode()
         own = own._replace(generated=file, text=made, original=text_of(file) if is_within(file, [self._root]) else b"")
         if (file, made) not in self._targets:
@@ -344,13 +347,26 @@ class Deliveries:
         known = self._targets[file, made]
         return delivering.told(known._replace(delivery=own), self._root) if known else None
 
-    def _is_there(self, obj: Object) -> Callable[[Path], bool]:
-        """True of the files that Flux has of the source."""
+    def _begun_in(self, folder: str, packing: Packing) -> Begun:
+        """What Flux writes in a folder before it counts what a Kustomization sets. Raises: FluxError."""
+        key = folder, id(packing)  # which lives as long as this
+        if key not in self._begun:
+            try:
+                self._begun[key] = begun(folder, packing.has)
+            except FluxError as error:
+                self._begun[key] = error
+        found = self._begun[key]
+        if isinstance(found, FluxError):
+            raise found
+        return found
+
+    def _packing(self, obj: Object) -> Packing:
+        """The files that Flux has of the source."""
         ignore = get(self._sources.of(obj), ("spec", "ignore"))
         ignore = ignore if isinstance(ignore, str) else None
         if ignore not in self._packings:
             self._packings[ignore] = Packing(self._root, ignore)
-        return self._packings[ignore].has
+        return self._packings[ignore]
 
     def _cluster(self, each: Written) -> str:
         """The cluster of a delivery that no other one applies: the folder that `flux bootstrap` made for it."""

@@ -10,6 +10,7 @@ from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of
 from krm_fn.base.paths import as_list, as_map, copy, get, put
+from krm_fn.base.redaction import looks_secret
 from krm_fn.base.wording import listed
 from krm_fn.flux import steps
 from krm_fn.flux.generator import REPLACED
@@ -76,6 +77,14 @@ def given(target: Target, built: Built, stated: Mapping[str, str], unknown: list
         origins=tuple(found.origins[number] for number, _ in made),
         names=tuple(found.names[number] for number, _ in made),
     )
+
+
+def unfilled(variables: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Stated values of variables for what people read: one that may be secret stays as the variable is written.
+
+    Whoever writes the repository decides where a value stands, and a finding, a size or a page may show it there.
+    """
+    return tuple((name, f"${{{name}}}" if looks_secret(name) else value) for name, value in variables)
 
 
 def _with_stated(kustomization: Object, stated: Mapping[str, str]) -> Object:

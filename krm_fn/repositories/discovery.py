@@ -15,10 +15,10 @@ from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
-from krm_fn.sources.files import CHART, Paths, folder_of, is_within, refuse_links_out, repository
+from krm_fn.sources.files import CHART, LARGEST, Paths, folder_of, is_within, refuse_links_out, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from krm_fn.repositories.graph import Node
 
@@ -116,14 +116,21 @@ class _Sorted:
 
 
 def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequence[str]) -> Discovery:
-    """What was found in folders, with what is delivered of it in place of the kustomizations and files that this is made of."""
+    """What was found in folders, with what is delivered of it in place of the kustomizations and files that this is made of.
+
+    A kustomization that Flux does not have, such as for a `.sourceignore`, stays: nothing else has what it lists.
+    """
     tops = [os.path.realpath(folder) for folder in folders]
-    named = list(_named([each for each in applied if is_within(each.folder, tops)]))
-    targets, delivered = ([each for each in named if each.is_chart is is_chart] for is_chart in (False, True))
+    made = [each for each in applied if is_within(each.folder, tops)]
+    targets = [each for each in made if not each.is_chart]
     whole = [each for each in targets if each.kustomizations or each.is_files]
-    built = {folder for each in targets for folder in (*each.kustomizations, *([each.folder] if each.inputs else []))}
-    used = frozenset(file for each in whole for file in each.inputs)
+    lacking = [each for each in targets if each.kustomizations and _lacks_it(each)]
+    built = {folder for each in targets for folder in each.kustomizations if folder != each.folder}
+    built.update(each.folder for each in targets if (each.inputs or each.kustomizations) and each not in lacking)
+    used = frozenset(file for each in whole for file in each.inputs if not (each in lacking and file == each.file))
     left = [each for each in found.targets if each.folder not in built and each.file not in used]
+    named = list(_named(made, {each.folder for each in left}))
+    targets, delivered = ([each for each in named if each.is_chart is is_chart] for is_chart in (False, True))
     apart = [each for each in found.charts if each.folder not in {one.folder for one in named}]
     return found._replace(
         targets=tuple(sorted((*left, *targets), key=lambda each: (each.folder, each.name))),
@@ -134,13 +141,21 @@ def with_deliveries(found: Discovery, applied: Iterable[Target], folders: Sequen
     )
 
 
-def _named(targets: Sequence[Target]) -> Iterator[Target]:
-    """The targets by names of their own: a folder that is applied several times is named with what applies it."""
+def _lacks_it(target: Target) -> bool:
+    """True where Flux writes a kustomization in place of one that it does not have."""
+    own = target.delivery
+    return bool(own and own.is_of_flux and own.generated and not own.original)
+
+
+def _named(targets: Sequence[Target], others: Container[str]) -> Iterator[Target]:
+    """The targets by names of their own: a folder that is applied several times, or has another target, is named with what
+    applies it.
+    """
     times = Counter(each.folder for each in targets)
     labels = Counter((each.folder, _label(each)) for each in targets)
     for each in targets:
         label = _label(each, with_file=labels[each.folder, _label(each)] > 1)
-        name = each.folder if times[each.folder] == 1 else f"{each.folder} ({label})"
+        name = each.folder if times[each.folder] == 1 and each.folder not in others else f"{each.folder} ({label})"
         yield each._replace(name=name, delivery=each.delivery and each.delivery._replace(label=label))
 
 
@@ -207,6 +222,8 @@ def _too_much(nodes: Sequence[Node]) -> Problem | None:
             waiting += [of_folder[below]] if not users[below] else []
     if max(depths.values()) > DEEPEST:
         return Problem(file=file, reason="deep", detail=f"{DEEPEST}")
+    if large := next((each for node in nodes for each in node.files if _size(each) > LARGEST), ""):
+        return Problem(file=file, reason="large", detail=large)
     if sum(times.values()) - len(nodes) > MOST_AGAIN:
         return Problem(file=file, reason="repeated", detail=f"kustomizations, more than {MOST_AGAIN:,} times")
     if _again(nodes, times) > MOST_BYTES_AGAIN:

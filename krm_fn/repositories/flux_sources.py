@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 GIT_REPOSITORY = "GitRepository"
 SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
-URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+(.+?)(?:\.git)?/*", re.IGNORECASE)
+# What of a URL stands before the path: the host is the group.
+HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+", re.IGNORECASE)
 
 
 class Sources:
@@ -112,5 +113,6 @@ def urls_of(obj: Object) -> Iterator[tuple[str, str | None]]:
 
 def _address(url: str) -> str:
     """The host and the path of a URL, in whatever way git reaches it; "" for none."""
-    found = URL.fullmatch(url)
-    return f"{found[1]}/{found[2]}".lower() if found else ""
+    found = HOST.match(url)
+    path = url[found.end() :].rstrip("/").removesuffix(".git") if found else ""
+    return f"{found[1]}/{path}".lower() if found and path and "\n" not in url else ""

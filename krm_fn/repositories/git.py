@@ -39,7 +39,9 @@ SETTINGS = (
     r"|branch\..*\.(remote|merge)|remote\..*\.fetch)$"
 )
 POINTER = "gitdir: "
-REMOTE = re.compile(r"^\s*url\s*=\s*(\S+)\s*$", re.MULTILINE)  # submodules have some, too, in a working tree of their own
+REMOTE = re.compile(
+    r"^[ \t]*url[ \t]*=[ \t]*(\S+)[ \t]*$", re.MULTILINE
+)  # submodules have some, too, in a working tree of their own
 
 
 class Repository(Value):

@@ -15,7 +15,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.repositories import building, charts, clusters, deliveries, packages, written
+from krm_fn.repositories import building, charts, clusters, deliveries, delivering, packages, written
 from krm_fn.repositories.clusters import Configs, TargetSettings, as_it_is
 from krm_fn.repositories.discovery import discover, with_deliveries
 from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
@@ -175,6 +175,7 @@ class Workspace:
         key = found.file, found.cluster
         if key not in self._settings:
             stated = (*found.variables, *self.asked.variables)
+            stated = stated if self.asked.whole else delivering.unfilled(stated)
             self._settings[key] = found.but(config=self.asked.checking(found.config), variables=stated)
         return self._settings[key]
 

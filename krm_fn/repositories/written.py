@@ -20,7 +20,7 @@ from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, from_here, joined, linked
 from krm_fn.sources import reading
-from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, content, is_file, is_unsaved, read_found
+from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, content, is_file, is_unsaved
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import repairing
 from krm_fn.sources.skipping import may_hide
@@ -50,7 +50,7 @@ POLICY = re.compile(rb"""kind["']?\s*:\s*["']?ValidatingAdmissionPolicy""")
 # The files of a chart that helm prints, also of the charts in it.
 PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
-DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "restricted"))
+DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "late", "restricted"))
 # The keys of a kustomization with patches, and the kind that a strategic merge patch names.
 PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 OF_PATCH = re.compile(r"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
@@ -200,7 +200,7 @@ def _patched(kustomization: Kustomization, inputs: frozenset[str]) -> Iterator[s
         body = patch if isinstance(patch, str) else text(own.get("patch")) or text(own.get("path"))
         file = joined(kustomization.folder, body) if "\n" not in body else ""
         if file in inputs and is_file(file):
-            body = read_found(file)[0].decode(errors="replace")
+            body = content(file).decode(errors="replace")
         yield from [kind] if kind.isalnum() else OF_PATCH.findall(body) or [ANY]
 
 

@@ -69,6 +69,7 @@ UNSILENCED = ("ignore", "baseline", "input", "migration", "repository")
 
 # The ids of users' own rules and policies have a slash: FAMILY/NAME. The family of policies is POLICY. None has a page of ours.
 OWN, POLICY = "/", "policy"
+NAMED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
 
 # `Rule.certain`.
 NEVER, CASE, ALWAYS = "", "case", "always"
@@ -187,7 +188,8 @@ def _own(rule: str) -> Rule:
 
 
 def policy_rule(name: str, severity: str = "error", family: str = POLICY) -> Rule:
-    """The rule that stands for a user's policy."""
+    """The rule that stands for a user's policy. A name that no policy in a cluster has may hold commands and markup."""
+    name = "".join(each if each in NAMED else "_" for each in name)
     return Rule(
         id=f"{family}{OWN}{name}",
         family=family,

@@ -171,7 +171,7 @@ class Paths:
                 yield from self._below(file, found, depth)
             else:
                 check_regular(found.st_mode)
-                _check_size(found.st_size)
+                check_size(found.st_size)
                 yield file
         except OSError as error:
             if wanted or not entry.is_symlink():  # not for a link to a missing file whose name is not that of an object's file
@@ -181,7 +181,7 @@ class Paths:
         self.skipped.append(SkippedFile(file=file, why=error.strerror or UNREADABLE))
 
 
-def _check_size(size: int) -> None:
+def check_size(size: int) -> None:
     """Raises: OSError if a file has too many bytes."""
     if size > LARGEST:
         raise OSError(errno.EFBIG, f"it has more than {LARGEST:,} bytes; to have it read, name it")
@@ -264,7 +264,7 @@ def check_regular(mode: int) -> None:
 
 
 def read_found(file: str) -> tuple[bytes, Stamp]:
-    """The text of a file that was found in a folder. Raises: OSError, also if it is no regular file any more."""
+    """The text of a file that was found in a folder. Raises: OSError, also if it is too large, or no regular file any more."""
     if NO_NAME in file:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), file)
     real = os.path.realpath(file)
@@ -274,7 +274,8 @@ def read_found(file: str) -> tuple[bytes, Stamp]:
     with os.fdopen(os.open(real, CAREFUL), "rb") as source:
         found = os.fstat(source.fileno())
         check_regular(found.st_mode)
-        return source.read(), stamp_of(real, found)
+        check_size(found.st_size)
+        return source.read(LARGEST + 1), stamp_of(real, found)
 
 
 def content(file: str) -> bytes:

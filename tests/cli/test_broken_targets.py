@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checking import run
+from committing import commit, git
 from jsonschema import Draft202012Validator
 from trees import tree
 
@@ -52,6 +53,29 @@ def checked(here: Path, *words: str) -> list[tuple[str, str, str, int]]:
 pytestmark = pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
 # What is said of a file that the kustomization beside it does not list.
 BESIDE = ("not-deployed", "bad/lost.yaml")
+
+
+@pytest.mark.parametrize("words", [("check", "--no-cache"), ("render",), ("diff", "--base", "HEAD"), ("explain",)])
+def test_no_build_begins_after_the_time_for_all_of_them(
+    here: Path, kustomize: str, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    log, tools = here / ".log", here / ".tools"
+    tools.mkdir()
+    (tools / "kustomize").write_text(f'#!/bin/sh\necho "$*" >>{log}\nsleep 0.5\nexec {kustomize} "$@"\n')
+    (tools / "kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    files = {
+        f"t{number}/{name}": text
+        for number in range(9)
+        for name, text in (("vm.yaml", VM), ("kustomization.yaml", "resources: [vm.yaml]\n"))
+    }
+    git(here, "init", "-q", "-b", "main")
+    commit(here, files)
+    tree(here, {"t0/vm.yaml": CONFLICT})
+    code, out, err = run(*words, "-j", "1", "--total-timeout", "1", ".", cwd=here)
+    assert code == 1
+    assert log.read_text().count("build ") < 9
+    assert "raise --total-timeout" in out + err
 
 
 @pytest.mark.parametrize("command", ["capacity", "explain"])

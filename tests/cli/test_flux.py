@@ -369,6 +369,20 @@ def test_a_file_states_values_from_outside_git(here: Path) -> None:
     assert [each["memory"] for each in json.loads(out)["vms"]] == ["8Gi"]
 
 
+@pytest.mark.parametrize("text", ["${DB_PASSWORD}", "${DB_PASSWORD/h/xh}", "${DB_PASSWORD:1}"])
+@pytest.mark.parametrize(
+    "words",
+    [("check", "--no-cache", "-o", "json"), ("explain", "-o", "json"), ("capacity", "-o", "json"), ("report", "-o", "-")],
+)
+def test_a_secret_from_outside_git_is_shown_by_no_command_but_render(here: Path, text: str, words: tuple[str, ...]) -> None:
+    vm = (VM % ("web", "1Gi")).replace("devices: {}", f"devices: {{disks: [{{name: a, disk: {{bus: '{text}'}}}}]}}")
+    tree(here, app("postBuild: {substitute: {A: b}}", vm) | {"values.yaml": "DB_PASSWORD: hunter2\nBUS: virtio\n"})
+    told = run(*words, ".", "--variables", "values.yaml", cwd=here)
+    assert told[0] in (0, 1)
+    assert "unter2" not in f"{told[1]}{told[2]}"
+    assert "unter2" in run("render", ".", "--variables", "values.yaml", cwd=here)[1]
+
+
 def test_a_value_that_is_no_text_is_refused(here: Path) -> None:
     folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "CORES: 8\n"})
     code, out, err = run("capacity", ".", "--variables", "values.yml", cwd=folder)
@@ -380,3 +394,43 @@ def test_a_file_of_variables_in_another_form_is_named(tmp_path: Path, kustomize:
     tree(tmp_path, {"values.yaml": "- MEMORY\n", "vm.yaml": ""})
     code, _, err = run("check", "--variables", "values.yaml", ".", cwd=tmp_path)
     assert (code, err) == (2, "kubevirt-render: error: values.yaml: found a list; expected a map\n"), kustomize
+
+
+def test_kustomizations_that_apply_one_another_are_followed_once_each(
+    here: Path, kustomize: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, tools = here / "log", here / ".tools"
+    tools.mkdir()
+    (tools / "kustomize").write_text(f'#!/bin/sh\necho started >>{log}\nexec {kustomize} "$@"\n')
+    (tools / "kustomize").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    tree(
+        here,
+        {f"all/k{number}.yaml": flux("all", name=f"k{number}") for number in range(5)} | {"all/vm.yaml": VM % ("web", "1Gi")},
+    )
+    assert run("deliveries", cwd=here)[0] == 0
+    assert log.read_text().count("started") < 5 * 5
+
+
+def test_kustomizations_that_apply_one_another_in_a_long_row_are_an_error(here: Path) -> None:
+    row = {f"k{number}/k.yaml": flux(f"k{number + 1}", name=f"k{number}") for number in range(100)}
+    tree(here, {**row, "k100/vm.yaml": VM % ("web", "1Gi")})
+    told = "k0/k.yaml:1:1: Kustomizations apply the same very often, or more than 64 in a row; apply each once"
+    assert run("deliveries", cwd=here)[::2] == (1, f"kubevirt-render: error: {told}\n")
+
+
+@pytest.mark.parametrize("spec", ["", "ignoreMissingComponents: true\ncomponents: [%s]"])
+def test_a_path_that_is_too_long_for_the_system_is_not_there(here: Path, spec: str) -> None:
+    name = "x" * 5000
+    files = app(spec % name) if spec else app() | {"clusters/a/web.yaml": flux(name)}
+    tree(here, files)
+    assert run("check", ".", "--no-cache", cwd=here)[::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    "ignored", ["*\n!clusters\n", "kustomization.yaml\napp/vm.yaml\n", "app/kustomization.yaml\nvm.yaml\n"]
+)
+def test_what_flux_leaves_out_of_the_source_is_judged(here: Path, ignored: str) -> None:
+    wrong = VM % ("web", "4Gb")
+    tree(here, app(vm=wrong) | {".sourceignore": ignored, "app/other.yaml": VM % ("other", "1Gi")})
+    assert "guest is '4Gb'" in check(here, "--isolated")

@@ -134,6 +134,18 @@ def bundle(name: str, namespace: str, key: str, value: str) -> str:
     return "---\n".join(json.dumps(each) + "\n" for each in (size, vm, lost))
 
 
+def policy(name: str, message: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A policy that refuses every object, and its binding."""
+    group = "admissionregistration.k8s.io/v1"
+    rules = [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]
+    spec = {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "false", "message": message}]}
+    bound = {"policyName": name, "validationActions": ["Deny"]}
+    return (
+        {"apiVersion": group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec},
+        {"apiVersion": group, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "b"}, "spec": bound},
+    )
+
+
 def checked(files: dict[bytes, str], *arguments: str) -> Iterator[tuple[dict[str, str], str]]:
     """What every format says of these files, by path, and what goes to stderr."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as out:
@@ -336,3 +348,36 @@ def test_other_commands_say_every_file_name_on_one_line(file: bytes) -> None:
         code, _, err = run("render", f"./{name}x", cwd=folder)
         is_inert(err)
         assert (code, err.count("\n")) == (1, 1)
+
+
+COMMANDS = (
+    "a\n::error::b",
+    "a\x1b[31m",
+    "a\r::stop-commands::b",
+    "::warning::a",
+    "##[group]a",
+    "<img src=x>",
+    "[a](http://e.x)",
+)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_format_says_the_name_of_a_policy_as_it_is(name: str) -> None:
+    objects = json.loads(bundle("web", "shop", "tier", "blue").split("---\n")[1]), *policy(name, "no")
+    for out, err in checked({b"a.yaml": "---\n".join(json.dumps(each) + "\n" for each in objects)}):
+        assert "policy/" in out["json"]
+        for text in (*out.values(), err):
+            is_inert(text)
+            assert f"policy/{name}" not in text
+
+
+@pytest.mark.parametrize("name", COMMANDS[:5])
+def test_deliveries_say_every_name_on_one_line(name: str, tmp_path: Path) -> None:
+    applied = {"apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": "Kustomization", "metadata": {"name": name}}
+    applied["spec"] = {"path": "./app", "targetNamespace": name, "sourceRef": {"kind": "GitRepository", "name": "a"}}
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "vm.yaml").write_text(PLAIN)
+    (tmp_path / "flux.yaml").write_text(json.dumps(applied))
+    _, out, _ = run("deliveries", ".", cwd=tmp_path)
+    is_inert(out)
+    assert (out.count("\n"), out.count("\n::"), out.count("##[")) == (2, 0, 0)

@@ -112,6 +112,30 @@ def expectations(n: int) -> Files:
     return {"input.yaml": vms, "expected.yaml": "findings:\n" + "- {rule: unknown-field, severity: info}\n" * n}
 
 
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: web, namespace: flux-system}
+spec: {path: ./app, prune: true, sourceRef: {kind: GitRepository, name: flux-system}, %s}
+"""
+
+
+def delivered(spec: str) -> Files:
+    """A folder with a VM, and a Kustomization of Flux that applies it."""
+    return {"app/vm.yaml": vm("v"), "clusters/a/web.yaml": FLUX % spec}
+
+
+def values(n: int) -> Files:
+    """A Kustomization of Flux with the values of many ConfigMaps, half of which are there."""
+    named = ", ".join(each(n, lambda i: f"{{kind: ConfigMap, name: c{i}}}"))
+    maps = each(n // 2, lambda i: config_map(f"c{i}", "namespace: flux-system\n"))
+    return {**delivered(f"postBuild: {{substituteFrom: [{named}]}}"), "clusters/a/values.yaml": "---\n".join(maps)}
+
+
+def images(n: int) -> Files:
+    return delivered(f"images: [{', '.join(each(n, lambda i: f'{{name: i{i}, newTag: v{i}}}'))}]")
+
+
 SHAPES: dict[str, tuple[Make, str]] = {
     "globs": (lambda n: folders(n, "exclude", "'**/x#/**/*/**/a*b'"), "folder"),
     "globs-with-wildcards": (lambda n: folders(n, "exclude", "'**/x#*y'"), "folder"),
@@ -133,4 +157,6 @@ SHAPES: dict[str, tuple[Make, str]] = {
     "nodes-alike": (lambda n: nodes(n, "", ""), "nodes"),
     "in-a-row": (in_a_row, "folder"),
     "expectations": (expectations, "test"),
+    "flux-images": (images, "deliveries"),
+    "flux-values": (values, "deliveries"),
 }

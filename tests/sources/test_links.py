@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from checking import CONFLICT, SIZE, check, run, write
+from measuring import measure
 
 TOKEN = "c2VjcmV0LXRva2Vu"
 KUBECONFIG = f"apiVersion: v1\nkind: Config\nusers:\n- name: admin\n  user: {{token: {TOKEN}}}\n"
@@ -213,6 +214,39 @@ def test_a_very_large_file_is_a_finding_unless_it_is_named(folder):
     why = "it has more than 64,000,000 bytes; to have it read, name it"
     assert f"error: large.yaml: can't be read: {why}; correct or remove it (unreadable-file)" in check(".", cwd=folder)[1]
     assert check("large.yaml", cwd=folder)[0] == 0
+
+
+APPLIED = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: app, namespace: flux-system}
+spec: {path: ./app, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [
+        (".kubevirt-render.yaml", ""),
+        ("Kptfile", ""),
+        ("app/kustomization.yaml", ""),
+        (".sourceignore", APPLIED),
+        ("app/large.yaml", APPLIED),
+        ("app/large", "resources: [web.yaml]\nconfigMapGenerator: [{name: a, files: [large]}]\n"),
+        ("app/large", "resources: [web.yaml]\npatches: [{path: large}]\n"),
+        ("app/large", "resources: [web.yaml, large]\n"),
+    ],
+)
+def test_no_file_is_read_in_any_role_that_is_very_large(folder, name, listed):
+    (folder / "app").mkdir()
+    write(folder / "app", web=VM)
+    (folder / ("flux.yaml" if listed == APPLIED else "app/kustomization.yaml")).write_text(listed)
+    with (folder / name).open("wb") as file:
+        file.truncate(1_500_000_000)  # git keeps that in a few bytes
+    ran = measure(b"", folder, ["check", "--no-cache", "."])
+    assert ran.code in (1, 2)
+    assert "internal error" not in ran.err
+    assert ran.megabytes < 300
 
 
 def test_a_folder_that_lies_very_deep_is_a_finding(folder):

@@ -59,9 +59,9 @@ class Unbuilt(Value):
     "unclear" (`detail` is the place of it), "made" (`detail` makes plugins of others), "remote" (`detail` is what the file
     refers to), "outside" (the same, beyond the repository), "restricted" (the same, not below the kustomization), "absent"
     (`detail` names a file that is not there, and says why), "made-later" (the same, a kustomization), "template" (`detail` is
-    the file that is one), "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had), "flux"
-    (`detail` is what Flux refuses), "argocd" (the same), "unmade" (`detail` is
-    wrong in an ApplicationSet), "unknown" (`detail` is not known of one) or "program" (none is there that builds).
+    the file that is one), "helm", "plugin" (`detail` names it, or ""), "slow" (`detail` is the time that it had), "late",
+    "flux" (`detail` is what Flux refuses), "argocd" (the same), "unmade" (`detail` is wrong in an ApplicationSet), "unknown"
+    (`detail` is not known of one) or "program" (none is there that builds).
 
     `counts`: its files have objects of KubeVirt, as far as they can be read. `instead` says what becomes of these: "written"
     (they are judged as they are written), "uncompared" (they are not compared), or "" (nothing).

@@ -5,7 +5,7 @@ Argo CD refuses, such as for a variable without a value; one that includes itsel
 with a key in other letters than kustomize writes it, or with a value for helm that is a flag; and one that is out of reach: it
 refers to another machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template
 makes; it names a file that is not below its folder, which Flux reads and kustomize does not; it names a template that is no
-YAML; it has Helm charts or plugins, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file
+YAML; it has Helm charts, plugins or a very large file, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file
 that it is made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose` counts them. It is a
 warning where a template beside a missing kustomization makes that one. Only `render` builds all; one that it can't build is a
 warning there. An ApplicationSet is a warning where Argo CD can't make its Applications, and an info where what it finds is not
@@ -51,6 +51,7 @@ MESSAGES = {
     "cycle": "these kustomizations include one another, so none is built: {detail}; remove one of the references",
     "deep": "not built: more than {detail} kustomizations include one another in a row; include fewer",
     "repeated": "not built: it includes the same {detail}; include each once",
+    "large": "not built: {detail} has more than 64,000,000 bytes; make it smaller",
     "key": "not built: kustomize reads {detail} as another key; write that with its own small and capital letters",
     "flag": "not built: helm would read {detail} as a flag; names and values of charts must not begin with -",
     "unclear": "not built: {detail} is neither a path nor YAML that can be read; correct it",
@@ -73,6 +74,7 @@ MESSAGES = {
     "unmade": "Argo CD can't make all Applications of this ApplicationSet: {detail}",
     "unknown": "some Applications of this ApplicationSet are not known, so they are not judged: {detail}",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
+    "late": "not built: the builds before it took all of the time for them; build less at once, or raise --total-timeout",
     "plugin": "not built: it needs a plugin or a function{detail}, and none is run",
     "program": "not built: neither kustomize nor kubectl is on the PATH; install one of them",
 }
