@@ -97,8 +97,8 @@ def kustomized(own: Object, options: Object, known: Mapping[str, str]) -> Object
     made: Object = copy(own)
     made |= {key: options[key] for key in OPTIONS[:3] if options.get(key)}
     if images := as_list(options.get("images")):
-        added = (_image(substituted(text(given), known)) for given in images)
-        made["images"] = with_images(as_list(made.get("images")), added)
+        new = [_image(substituted(text(given), known)) for given in images]
+        made["images"] = with_images(as_list(made.get("images")), new)
     for given in map(as_map, as_list(options.get("replicas"))):
         others = [each for each in as_list(made.get("replicas")) if as_map(each).get("name") != given.get("name")]
         made["replicas"] = [*others, {"name": given.get("name"), "count": _count(given.get("count"))}]

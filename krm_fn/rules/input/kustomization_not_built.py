@@ -5,11 +5,11 @@ Argo CD refuses, such as for a variable without a value; one that includes itsel
 with a key in other letters than kustomize writes it, or with a value for helm that is a flag; and one that is out of reach: it
 refers to another machine, to a folder outside the repository, or to a file that git ignores, a submodule has or a template
 makes; it names a file that is not below its folder, which Flux reads and kustomize does not; it names a template that is no
-YAML; it has Helm charts, plugins or a very large file, or takes too long; or neither kustomize nor kubectl is on the PATH. It counts where a file
-that it is made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose` counts them. It is a
-warning where a template beside a missing kustomization makes that one. Only `render` builds all; one that it can't build is a
-warning there. An ApplicationSet is a warning where Argo CD can't make its Applications, and an info where what it finds is not
-in git.
+YAML; it has Helm charts, plugins or a very large file, or takes too long; or neither kustomize nor kubectl is on the PATH. It
+counts where a file that it is made of, or one beside it, has an object of KubeVirt. Others are not built, and `--verbose`
+counts them. It is a warning where a template beside a missing kustomization makes that one. Only `render` builds all; one that
+it can't build is a warning there. An ApplicationSet is a warning where Argo CD can't make its Applications, and an info where
+what it finds is not in git.
 
 Why it matters: nobody knows what a tool that applies the kustomization makes of it. Its resources are checked as they are
 written, in the namespace that kustomizations set. Patches, generators, charts, prefixes and remote parts are left out, and so
