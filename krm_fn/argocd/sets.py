@@ -118,6 +118,8 @@ class Sets:
         if patch := spec.get("templatePatch"):
             project = {"spec": {"project": as_map(made.get("spec")).get("project")}}
             changes = _read(making.replaced(text(patch), parameters).encode(), "templatePatch")
+            if not isinstance(changes, dict):
+                raise ArgoError("its templatePatch makes no map; expected parts of an Application")
             made = patched(patched(made, changes), project)
         names = {key: value for key, value in metadata(made).items() if key != "namespace"}
         space = {"namespace": namespace_of(of)} if namespace_of(of) else {}

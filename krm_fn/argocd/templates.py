@@ -61,7 +61,10 @@ def rendered(template: str, parameters: Any, budget: Budget, *, strict: bool) ->
     if "{{" not in template:
         return template
     budget.spend(template.count("{{") * (1 + len(template) // 64))
-    return "".join(_Run(parameters, budget, strict=strict).of(_parsed(template), parameters, {"$": parameters}))
+    try:
+        return "".join(_Run(parameters, budget, strict=strict).of(_parsed(template), parameters, {"$": parameters}))
+    except _BreakError:
+        raise ArgoError("a template has break or continue outside of range") from None
 
 
 @lru_cache(maxsize=128)
@@ -274,12 +277,16 @@ class _Run:
             raise UnknownError(f"a template uses the function {head}, which is not known here")
         given = [*(self._operand(each[0], each[1], dot, known) for each in rest), *last]
         arguments = [None if each is NOTHING else each for each in given]
+        return self._fields(self._called(head, arguments), fields)
+
+    def _called(self, name: str, arguments: list[Any]) -> Any:
+        """What a function makes of arguments."""
         sized = (each for each in arguments if isinstance(each, str | list | dict))
         self._spend(sum(len(each) // (8 if isinstance(each, str) else 1) for each in sized))
         try:
-            return self._fields(FUNCTIONS[head](*arguments), fields)
+            return FUNCTIONS[name](*arguments)
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError):
-            raise ArgoError(f"a template calls {head} with {_said(arguments)}, which is no use of it") from None
+            raise ArgoError(f"a template calls {name} with {_said(arguments)}, which is no use of it") from None
 
     def _lazy(self, head: str, rest: list[Any], last: list[Any], dot: Any, known: dict[str, Any]) -> Any:
         value: Any = None
@@ -298,7 +305,7 @@ class _Run:
         if head == ".":
             return dot
         if head[0] in '"`':
-            return head[1:-1] if head[0] == "`" else json.loads(head)
+            return head[1:-1] if head[0] == "`" else _unquoted(head)
         if head[0] == "$":
             if head not in known:
                 raise ArgoError(f"a template uses {head}, which it does not set")
@@ -308,7 +315,7 @@ class _Run:
 
     def _number_or_call(self, head: str) -> Any:
         if head in FUNCTIONS:
-            return FUNCTIONS[head]()
+            return self._called(head, [])
         try:
             return int(head, 0) if re.fullmatch(r"-?\w+", head) else float(head)
         except ValueError:
@@ -322,6 +329,13 @@ class _Run:
                 raise ArgoError(f"a template takes .{field}, which the parameters lack")
             value = value.get(field, NOTHING)
         return value
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(text))
+    except ValueError:
+        raise ArgoError(f"a template has the text {text[:40]}, which can't be read") from None
 
 
 def _said(arguments: list[Any]) -> str:

@@ -94,6 +94,8 @@ class Applications:
                     (patch,) = yamlio.read_stream(read_found(file)[0]).items[:1] or [{}]
                 except (InputError, OSError):
                     raise ArgoError(f"{joined('.', file)} can't be read") from None
+                if not isinstance(patch, dict):
+                    raise ArgoError(f"{joined('.', file)} has no map; expected parts of a source")
                 made = patched(made, patch)
         return {**made, **{key: source[key] for key in ("chart", "path", "repoURL", "targetRevision") if key in source}}
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
+from krm_fn.base.objects import namespace_of
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from krm_fn.sources.steps import Leaving
     from krm_fn.yamlio import StreamText
 
+# Where an object and an Application have the namespace.
+NAMESPACE, DESTINATION = ("metadata", "namespace"), ("spec", "destination")
+
 
 class Homes:
     """The files in which the values of one target's objects are written."""
@@ -39,6 +43,7 @@ class Homes:
     def __init__(self, target: Target, found: Sources, places: Places) -> None:
         self._inputs, self._places = frozenset(target.inputs), places
         self._items, self._delivery = found.items, target.delivery
+        self._written = [source.text.items[number] for source in found.sources for number in source.objects]
         self._origins = Origins(target, self._text)
 
     def of(self, findings: Iterable[Finding], *, follow: bool = False) -> list[Finding]:
@@ -66,6 +71,8 @@ class Homes:
         """Where the value that a finding is about is written; None where that is not known."""
         if of.item < 0 or not of.file:
             return None
+        if self._delivery and of.path == NAMESPACE and self._delivery.namespace and not namespace_of(self._written[of.item]):
+            return Origin(self._delivery.file, self._delivery.item, (*self._delivery.above, *DESTINATION, "namespace"))
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         found = self._origins.of(self._items[of.item], (*of.inside, *path), of.file)
         return delivering.written_at(self._delivery, found) if self._delivery else found

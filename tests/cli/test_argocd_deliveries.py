@@ -318,6 +318,12 @@ def test_a_value_is_told_where_it_is_written(here: Path) -> None:
     assert f"error: argo.yaml:{line}:" in found
 
 
+def test_the_namespace_of_what_is_built_stands_at_the_destination(here: Path) -> None:
+    folder = tree(here, {"app/vm.yaml": WEB, "app/kustomization.yaml": LISTS_VM, "argo.yaml": application()})
+    line = next(number for number, each in enumerate(application().splitlines(), 1) if "destination" in each)
+    assert f"argo.yaml:{line}:" in run("explain", ".", "web", "metadata.namespace", cwd=folder)[1]
+
+
 SAME = {
     "the namespace": ({}, "metadata:\n  name: web\n", "metadata:\n  name: web\n  namespace: shop\n"),
     "a value": ({"app/kustomization.yaml": LISTS_VM}, "runStrategy: Always", "runStrategy: Halted"),
