@@ -117,8 +117,7 @@ def capacity(
         _show_matrix(*_only(read), output)
         return given.exit_code
     with bar.at("Sizing"):
-        migrations = output in sizes.WITH_MIGRATIONS
-        parts = [_part(each, prices, running=running, migrations=migrations) for each in read]
+        parts = [_part(each, prices, running=running, migrations=output in sizes.WITH_MIGRATIONS) for each in read]
     found = tuple(each for _, sized in parts for each in sized)
     report = sizes.Report(
         sized=found,
