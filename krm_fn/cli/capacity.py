@@ -108,7 +108,7 @@ def capacity(
         _show_matrix(*_only(read), output)
         return code
     with bar.at("Sizing"):
-        parts = [_part(each, prices, running=running) for each in read]
+        parts = [_part(each, prices, running=running, migrations=output in sizes.WITH_MIGRATIONS) for each in read]
     found = tuple(each for _, sized in parts for each in sized)
     report = sizes.Report(
         sized=found,
@@ -158,12 +158,12 @@ def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
     write_out(FORMATS[output](pairs(items, config), _width()).encode(errors="replace"))
 
 
-def _part(read: Read, prices: Prices | None, *, running: bool) -> tuple[Bundle, list[Sized]]:
+def _part(read: Read, prices: Prices | None, *, running: bool, migrations: bool) -> tuple[Bundle, list[Sized]]:
     """The own objects of a bundle, and what those of them need that start machines."""
     (items, places, units), settings = read.applied, read.unit.settings
     beside = read.parsed.beside(read.taken, settings)
     own, bundle = Bundle(items, places, units=units), bundle_of(items, places, units, beside)
-    found = demands_of(facts_of(bundle, settings.config, surroundings=beside), migrations=True)
+    found = demands_of(facts_of(bundle, settings.config, surroundings=beside), migrations=migrations)
     counted = [demand for demand in found if demand.record["starts"] or not running]
     return own, [
         Sized(

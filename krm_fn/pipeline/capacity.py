@@ -196,9 +196,11 @@ def _open_values(obj: Object, instance: Path) -> list[str]:
     domain = (*instance, "domain")
     whole = (*STARTING, instance[:-1], instance, domain, (*domain, "devices"))
     sized = tuple((*domain, *step) for step in SIZED)
-    texts = [found for path in whole if isinstance(found := get(obj, path), str)]
-    if not may_be_in([*texts, *(get(obj, path) for path in sized)]):  # to look at all of an object takes ten times as long
-        return []
+    if isinstance(found := get(obj, domain), dict):  # to look at all of an object takes ten times as long
+        devices = found.get("devices")
+        texts = [devices] if isinstance(devices, str) else []
+        if not may_be_in([*texts, *(get(obj, path) for path in STARTING[1:]), *(get(found, step) for step in SIZED)]):
+            return []
     return [
         f"{dotted(path)} is {word}"
         for path, word in open_values(obj)

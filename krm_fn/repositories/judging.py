@@ -264,6 +264,13 @@ def _judging(surroundings: Surroundings, options: Options, before: Before | None
     )
 
 
+def _is_left_out(finding: Finding, parsed: Parsed) -> bool:
+    """True for a Service that selects nothing in a file that nothing applies: its VMs are those of the kustomization."""
+    if finding.rule != "service-without-vm" or not parsed.unlisted:
+        return False
+    return parsed.found.places[finding.item][0] in parsed.unlisted
+
+
 def _with_findings(parsed: Parsed, outcome: Outcome, config: Config, places: Places) -> UnitResult:
     found, lost = parsed.found, parsed.lost
     of_input = reported(lost, config.severity, outcome.release)
@@ -271,7 +278,7 @@ def _with_findings(parsed: Parsed, outcome: Outcome, config: Config, places: Pla
     silent = [each.finding for each in outcome.ignored]
     doubts = Doubts(lost)
     kept, parts = unbuilt.certain(outcome.findings, found)
-    certain = [finding for finding in kept if not doubts.concern(finding)]
+    certain = [finding for finding in kept if not doubts.concern(finding) and not _is_left_out(finding, parsed)]
     certain += parts.findings(found, config.severity, outcome.release)
     certain += unbuilt.undeployed(found, parsed.unlisted, config.severity, outcome.release, parts.lacks)
     marked = fingerprints.printed((*of_input, *places.located((*certain, *silent))))

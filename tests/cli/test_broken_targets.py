@@ -520,3 +520,16 @@ def test_a_folder_without_objects_of_kubevirt_is_right(here, command, files):
     tree(here, {"app/kustomization.yaml": "resources: [claim.yaml]\n", **files})
     code, _, err = run(command, "app", cwd=here)
     assert (code, err) == (0, "kubevirt-render: note: nothing to judge in app: 1 kustomization without objects of KubeVirt\n")
+
+
+def test_nothing_is_said_of_what_a_service_selects_that_nothing_applies(tmp_path: Path, kustomize: str) -> None:
+    vm = (
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: NAME}\nspec:\n  runStrategy: Always\n"
+        "  template: {spec: {domain: {memory: {guest: 1Gi}, devices: {}}}}\n"
+    )
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: ssh}\nspec: {selector: {kubevirt.io/domain: none}, ports: []}\n"
+    (tmp_path / "web.yaml").write_text(vm.replace("NAME", "web"))
+    (tmp_path / "lost.yaml").write_text(f"{vm.replace('NAME', 'db')}---\n{service}")
+    assert ("info", "service-without-vm", "lost.yaml", 11) in checked(tmp_path, ".")
+    (tmp_path / "kustomization.yaml").write_text("resources: [web.yaml]\n")
+    assert [each[1] for each in checked(tmp_path, ".")] == ["not-deployed"]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from krm_fn.sizing.rows import Sized
 
 FORMATS = ("table", "json", "csv", "markdown")
+WITH_MIGRATIONS = ("json", "csv")  # they say which machines can be live-migrated
 # Guest is its memory; CPU and memory are what the pods request.
 HEADS = ("VMS", "VCPUS", "GUEST", "CPU", "MEMORY", "STORAGE")
 COST, DEVICES, NOTE = "COST", "DEVICES", "NOTE"
