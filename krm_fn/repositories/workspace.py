@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 NO_PACKAGE = Package(folder="")
+CLUSTER = attrgetter("settings.cluster")
 
 
 def as_it_is(given: Config) -> Config:
@@ -298,7 +300,7 @@ class Workspace:
 
         Raises: UsageError for a name that no unit has, unless it `may_lack` here.
         """
-        for name, flag, of in ((self.asked.target, "--target", _target), (self.asked.cluster, "--cluster", _cluster)):
+        for name, flag, of in ((self.asked.target, "--target", attrgetter("name")), (self.asked.cluster, "--cluster", CLUSTER)):
             names = sorted({of(unit) for unit in units} - {""}) if name else []
             if name and name not in names and not may_lack:
                 hint = f"did you mean {likely}" if (likely := meant(name, tuple(names))) else f"expected {listed(names)}"
@@ -338,14 +340,6 @@ def _is_in_package(folder: str) -> bool:
 def _steps(package: Package, settings: TargetSettings) -> tuple[Step, ...]:
     """The calls of this program that follow those of kustomizations."""
     return (*package.steps, *((Step(host=PIPELINE, settings=settings.stated),) if settings.rendered else ()))
-
-
-def _target(unit: Unit) -> str:
-    return unit.name
-
-
-def _cluster(unit: Unit) -> str:
-    return unit.settings.cluster
 
 
 def folder_of(file: str) -> str:
