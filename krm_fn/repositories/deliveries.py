@@ -172,17 +172,16 @@ class Flux:
             yield from below
             return
         items = [item for item in yamlio.read_stream(made.data).items if item is not None]
-        left: dict[str, dict[str, list[Written]]] = {}  # by file and name
-        for each in below:
-            left.setdefault(each.file, {}).setdefault(name_of(each.obj), []).append(each)
+        left: dict[str, dict[int, Written]] = {}  # by file, with their numbers
+        named: dict[tuple[str, str], list[int]] = {}
+        for number, each in enumerate(below):
+            left.setdefault(each.file, {})[number] = each
+            named.setdefault((each.file, name_of(each.obj)), []).append(number)
         for obj, file in zip(items, made.origins, strict=True):
             likely = left.get(file) if _is_flux(obj) else None
             if likely and self._folder(obj):
-                name = name_of(obj) if name_of(obj) in likely else next(iter(likely))
-                own = likely[name].pop(0)
-                if not likely[name]:
-                    del likely[name]
-                yield own._replace(obj=obj)
+                own = next((each for each in named.get((file, name_of(obj)), ()) if each in likely), next(iter(likely)))
+                yield likely.pop(own)._replace(obj=obj)
 
     def _is_needed(self, each: Written) -> bool:
         """True for a Kustomization of which something may come that counts."""
