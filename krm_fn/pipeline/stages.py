@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from krm_fn import config
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import IGNORE, annotations_of
@@ -133,8 +135,12 @@ def render(
     of_policies: tuple[Finding, ...] = ()
     if _has_policies(facts):
         facts, of_policies = _with_policies(facts, severity, judging)
-    instances = _instances(facts) if settings.mode == "validate" else None
-    found = [*limited(of_policies), *_found(facts, instances, schemas, severity, definitions=judging.definitions)]
+    instances = None
+    if settings.mode == "validate":
+        from krm_fn.pipeline import stopped  # rendering starts nothing
+
+        instances = stopped.Instances(facts)
+    found = [*limited(of_policies), *_found(facts, instances, schemas, severity, judging)]
     on = [finding for finding in found if not _is_off(finding, settings)]
     placed = [_placed(finding, facts) for finding in _roots(on, facts, following=judging.following)]
     kept, ignored = _silenced(placed, facts, effective=judging.ignores)
@@ -260,41 +266,18 @@ def _roots(found: list[Finding], facts: BundleFacts, *, following: bool) -> list
     return consequences.roots(found, facts.vms, objects)
 
 
-def _instances(facts: BundleFacts) -> Instances:
-    from krm_fn.pipeline.stopped import Instances  # rendering starts nothing
-
-    return Instances(facts)
-
-
 def _found(
-    facts: BundleFacts,
-    instances: Instances | None,
-    schemas: Sequence[Object],
-    severity: Mapping[str, str],
-    *,
-    definitions: bool,
+    facts: BundleFacts, instances: Instances | None, schemas: Sequence[Object], severity: Mapping[str, str], judging: Judging
 ) -> Iterator[Finding]:
     limit = InAll(len(facts.bundle.entries))
-    yield from limit.first(_of_all_rules(facts, instances, schemas, severity, limit, definitions=definitions))
-    yield from limit.left_out()
-
-
-def _of_all_rules(
-    facts: BundleFacts,
-    instances: Instances | None,
-    schemas: Sequence[Object],
-    severity: Mapping[str, str],
-    limit: InAll,
-    *,
-    definitions: bool,
-) -> Iterator[Finding]:
-    validating = facts.config.mode == "validate"
     sound = {(vm.entry.item, vm.entry.path) for vm in facts.vms if vm.sound}
     handed_on = facts.config.mode in modes.HANDING_ON
-    scope = {"complete": validating, "handed_on": handed_on, "definitions": definitions}
-    for flawed in schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, sound=sound):
-        yield from registry.judge("schema", flawed, severity, limit)  # this family counts the flaws itself
-    yield from limited(_of_other_families(facts, instances, severity, limit))
+    scope = {"complete": instances is not None, "handed_on": handed_on, "definitions": judging.definitions}
+    flawed = schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, sound=sound)
+    # the family `schema` counts the flaws itself
+    of_schema = (finding for each in flawed for finding in registry.judge("schema", each, severity, limit))
+    yield from limit.first(chain(of_schema, limited(_of_other_families(facts, instances, severity, limit))))
+    yield from limit.left_out()
 
 
 def _of_other_families(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import deque
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -256,13 +257,18 @@ class Deliveries:
         if found is None:
             yield from below
             return
-        left: dict[str, dict[str, list[Written]]] = {}  # by file and name
-        for each in below:
-            left.setdefault(each.file, {}).setdefault(name_of(each.obj), []).append(each)
+        left: dict[str, dict[int, Written]] = {}  # by file, with their numbers
+        named: dict[tuple[str, str], deque[int]] = {}
+        for number, each in enumerate(below):
+            left.setdefault(each.file, {})[number] = each
+            named.setdefault((each.file, name_of(each.obj)), deque()).append(number)
         for obj, file in found:
             if not ((_is_flux(obj) and self._folder(obj)) or _is_argo(obj)):
                 continue
-            own = _taken(left.get(file, {}), name_of(obj))
+            likely, alike = left.get(file, {}), named.get((file, name_of(obj)), deque())
+            while alike and alike[0] not in likely:
+                alike.popleft()
+            own = likely.pop(alike[0] if alike else next(iter(likely))) if likely else None
             if own or target.is_chart:
                 placed = delivering.placed(obj, target)
                 yield own._replace(obj=placed) if own else Written(placed, file, 0, 1, 1)
@@ -382,15 +388,6 @@ def _may_count(target: Target) -> bool:
         return True
     with delivering.entered(target):
         return written.may_count(target)
-
-
-def _taken(left: dict[str, list[Written]], name: str) -> Written | None:
-    """One of those in a file, by its name or else the first; it is left no more."""
-    name = name if name in left else next(iter(left), "")
-    own = left[name].pop(0) if left else None
-    if own and not left[name]:
-        del left[name]
-    return own
 
 
 def _is_flux(obj: Object) -> bool:
