@@ -530,6 +530,6 @@ def test_nothing_is_said_of_what_a_service_selects_that_nothing_applies(tmp_path
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: ssh}\nspec: {selector: {kubevirt.io/domain: none}, ports: []}\n"
     (tmp_path / "web.yaml").write_text(vm.replace("NAME", "web"))
     (tmp_path / "lost.yaml").write_text(f"{vm.replace('NAME', 'db')}---\n{service}")
-    assert ("info", "service-without-vm", "lost.yaml", 11) in checked(tmp_path, ".")
+    assert ("info", "service-without-vm", "lost.yaml", 0) in checked(tmp_path, ".")
     (tmp_path / "kustomization.yaml").write_text("resources: [web.yaml]\n")
     assert [each[1] for each in checked(tmp_path, ".")] == ["not-deployed"]
