@@ -11,7 +11,6 @@ import os
 import re
 from collections import deque
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
@@ -19,29 +18,23 @@ from krm_fn.argocd.sets import CLUSTER_LABEL, Sets
 from krm_fn.argocd.sets import clusters as argo_clusters
 from krm_fn.argocd.sources import APPLICATION, SET
 from krm_fn.argocd.sources import GROUP as ARGO
+from krm_fn.base.errors import InputError
 from krm_fn.base.objects import group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.work import Budget, SpentError
-from krm_fn.flux.artifact import Packing
-from krm_fn.flux.generator import begun, generated
-from krm_fn.flux.steps import spec_of
-from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.applications import Applications
-from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.flux_sources import Sources
-from krm_fn.repositories.flux_values import Values, Written, objects_in, text_of
-from krm_fn.repositories.graph import all_below
-from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import Delivery, Problem, Target
-from krm_fn.sources.files import SUFFIXES, is_within
+from krm_fn.repositories.flux_targets import Kustomizations
+from krm_fn.repositories.flux_values import Values, Written, objects_in
+from krm_fn.repositories.types import Delivery, Target
+from krm_fn.sources.files import SUFFIXES, content
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
 
     from krm_fn.base.objects import Object
     from krm_fn.base.paths import Path as Steps
-    from krm_fn.flux.generator import Begun
     from krm_fn.repositories.building import Builder
 
     Place = tuple[str, int]  # a file, and the number of a document there
@@ -60,7 +53,7 @@ DELIVERING = re.compile(
 CLUSTER = re.compile(r"(?:^|/)clusters/([^/]+)(?=/)")
 # How often deliveries may apply files and one another, of which one that is followed counts as many, and how many in a row.
 MOST, FOLLOWED, DEEPEST = 1_000_000, 100, 64
-REPEATED = f"deliveries, the same very often, or more than {DEEPEST} in a row"
+REPEATED = f"deliveries apply the same very often, or more than {DEEPEST} in a row; apply each once"
 SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
 
@@ -87,21 +80,21 @@ class Deliveries:
         self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
         self._counts = False
         for file in self._files:
-            data = text_of(file)
+            data = content(file)
             self._counts = self._counts or written.mentions(data)
             if DELIVERING.search(data):
                 self._texts[file] = data
-        self._targets: dict[tuple[str, bytes], Target | None] = {}
         self._raws: dict[Place, tuple[Target, ...]] = {}
         self._counting: dict[tuple[str, str, bytes, tuple[str, ...]], bool] = {}
-        self._begun: dict[tuple[str, int], Begun | FluxError] = {}
         self._objects: dict[str, list[tuple[Object, str]] | None] = {}
         self._done: set[str] = set()  # the deliveries that were followed, each as its cluster gets it
         self._spend = Budget(MOST).spend
-        self._packings: dict[str | None, Packing] = {}
 
     def deliveries(self) -> Iterator[Target]:
-        """The targets that are applied and that may hold something that counts, a target for each time that it is applied."""
+        """The targets that are applied and that may hold something that counts, a target for each time that it is applied.
+
+        Raises: InputError where deliveries apply one another too often.
+        """
         seen: dict[tuple[object, ...], list[Target]] = {}
         try:
             for each in self._found if self._counts and self._needed else ():
@@ -112,8 +105,7 @@ class Deliveries:
                         yield target
         except SpentError:
             first = self._written[0]
-            about = Problem(file=first.file, reason="repeated", detail=REPEATED)
-            yield Target(first.file, first.file, first.file, (), (), about.but(line=first.line, column=first.column))
+            raise InputError(REPEATED, file=first.file, line=first.line, column=first.column) from None
 
     @property
     def _found(self) -> Iterator[Written]:
@@ -136,7 +128,7 @@ class Deliveries:
     @cached_property
     def _written(self) -> list[Written]:
         """The deliveries of this repository, as they are written."""
-        return [each for each in self._every if _is_argo(each.obj) or self._folder(each.obj)]
+        return [each for each in self._every if _is_argo(each.obj) or self._kustomizations.folder(each.obj)]
 
     @cached_property
     def _every(self) -> list[Written]:
@@ -154,6 +146,10 @@ class Deliveries:
     @cached_property
     def _values(self) -> Values:
         return Values(self._files, self._texts)
+
+    @cached_property
+    def _kustomizations(self) -> Kustomizations:
+        return Kustomizations(self._root, self._sources)
 
     @cached_property
     def _applications(self) -> Applications:
@@ -231,7 +227,7 @@ class Deliveries:
     def _makes_others(self, target: Target) -> bool:
         """True for a chart whose templates may make deliveries."""
         is_built = target.is_chart and self._how.helm
-        return is_built and any(APPLYING.search(text_of(file)) for file in target.inputs if file.endswith(SUFFIXES))
+        return is_built and any(APPLYING.search(content(file)) for file in target.inputs if file.endswith(SUFFIXES))
 
     def _below(self, *targets: Target) -> list[Written]:
         """The deliveries in the files of targets, as they are written."""
@@ -263,7 +259,7 @@ class Deliveries:
             left.setdefault(each.file, {})[number] = each
             named.setdefault((each.file, name_of(each.obj)), deque()).append(number)
         for obj, file in found:
-            if not ((_is_flux(obj) and self._folder(obj)) or _is_argo(obj)):
+            if not ((_is_flux(obj) and self._kustomizations.folder(obj)) or _is_argo(obj)):
                 continue
             likely, alike = left.get(file, {}), named.get((file, name_of(obj)), deque())
             while alike and alike[0] not in likely:
@@ -298,14 +294,6 @@ class Deliveries:
             self._counting[key] = _may_count(target)
         return self._counting[key]
 
-    def _folder(self, obj: Object) -> str:
-        """The folder of this repository that a Kustomization applies, "" where it is another's, or not there."""
-        path = text(get(obj, ("spec", "path"))) if isinstance(get(obj, ("spec", "path")), str) else ""
-        folder = Path(self._root, os.path.normpath("/" + path).lstrip("/"))
-        return (
-            str(folder) if folder.is_dir() and is_within(str(folder), [self._root]) and self._sources.is_own(obj, path) else ""
-        )
-
     def _raw(self, each: Written) -> tuple[Target, ...]:
         """The targets that a delivery applies as it is written."""
         if each[1:3] not in self._raws:
@@ -316,7 +304,7 @@ class Deliveries:
         """The targets that a delivery applies; the problem of one says why it is refused."""
         own = Delivery(obj, each.file, each.item, each.line, each.column, above=above, cluster=cluster)
         if _is_flux(obj):
-            yield from self._of_flux(own)
+            yield from self._kustomizations.of(own)
         elif kind_of(obj) == APPLICATION:
             cluster = self._sets.destination(obj) or cluster
             yield from self._applications.of(obj, own._replace(cluster=cluster))
@@ -327,52 +315,6 @@ class Deliveries:
             for reason, said in (("unmade", made.wrong), ("unknown", made.unknown)):
                 problem = delivering.refused(own, "; ".join(said)).but(reason=reason, counts=False)
                 yield from [Target(each.file, each.file, each.file, (), (), problem, delivery=own)] if said else []
-
-    def _of_flux(self, own: Delivery) -> Iterator[Target]:
-        folder = self._folder(own.obj)
-        here = joined(".", folder)
-        try:
-            found = self._target(own.obj, own, folder)
-        except FluxError as error:
-            problem, inputs = delivering.refused(own, error.message), tuple(sorted(all_below([here])))
-            found = Target(here, here, own.file, (), inputs, problem, delivery=own)
-        yield from [found] if found else []
-
-    def _target(self, obj: Object, own: Delivery, folder: str) -> Target | None:
-        """The target in a folder with the kustomization that Flux writes there. Raises: FluxError."""
-        here, packing = joined(".", folder), self._packing(obj)
-        is_there = packing.has
-        file, manifest = generated(folder, spec_of(obj), self._root, self._begun_in(folder, packing))
-        file, made = joined(".", file), json.dumps(manifest).encode()
-        own = own._replace(generated=file, text=made, original=text_of(file) if is_within(file, [self._root]) else b"")
-        if (file, made) not in self._targets:
-            with delivering.entered(Target(here, here, file, (), (), delivery=own)):
-                found = target_of(here, [self._root])
-            inputs = tuple(one for one in found.inputs if one == file or is_there(Path(one))) if found else ()
-            self._targets[file, made] = found._replace(inputs=inputs) if found else None
-        known = self._targets[file, made]
-        return delivering.told(known._replace(delivery=own), self._root) if known else None
-
-    def _begun_in(self, folder: str, packing: Packing) -> Begun:
-        """What Flux writes in a folder before it counts what a Kustomization sets. Raises: FluxError."""
-        key = folder, id(packing)  # which lives as long as this
-        if key not in self._begun:
-            try:
-                self._begun[key] = begun(folder, packing.has)
-            except FluxError as error:
-                self._begun[key] = error
-        found = self._begun[key]
-        if isinstance(found, FluxError):
-            raise found
-        return found
-
-    def _packing(self, obj: Object) -> Packing:
-        """The files that Flux has of the source."""
-        ignore = get(self._sources.of(obj), ("spec", "ignore"))
-        ignore = ignore if isinstance(ignore, str) else None
-        if ignore not in self._packings:
-            self._packings[ignore] = Packing(self._root, ignore)
-        return self._packings[ignore]
 
     def _cluster(self, each: Written) -> str:
         """The cluster of a delivery that no other one applies: the folder that `flux bootstrap` made for it."""

@@ -11,7 +11,7 @@ from krm_fn.base.bundle import entries
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.sources.files import SUFFIXES, read_found
+from krm_fn.sources.files import SUFFIXES, content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,19 +44,11 @@ def objects_in(files: Iterable[str]) -> Iterator[Written]:
     """The objects in files; one that can't be read has none."""
     for file in files:
         try:
-            found = yamlio.read_stream(text_of(file), file=file)
+            found = yamlio.read_stream(content(file), file=file)
         except InputError:
             continue  # it is told where the file is judged
         for entry in entries(found.items):
             yield Written(entry.obj, file, entry.item, *found.place(entry.item, entry.path))
-
-
-def text_of(file: str) -> bytes:
-    """The text of a file, b"" for one that can't be read."""
-    try:
-        return read_found(file)[0]
-    except OSError:
-        return b""
 
 
 class Values:
@@ -91,7 +83,7 @@ class Values:
     @cached_property
     def _held(self) -> dict[tuple[str, str, str], Near]:
         """The ConfigMaps and Secrets of the repository by kind, name and namespace."""
-        files = (file for file in self._files if file.endswith(SUFFIXES) and HOLDING.search(text_of(file)))
+        files = (file for file in self._files if file.endswith(SUFFIXES) and HOLDING.search(content(file)))
         found: dict[tuple[str, str, str], Near] = {}
         for number, each in enumerate(objects_in(files)):
             key = kind_of(each.obj), name_of(each.obj), namespace_of(each.obj)

@@ -415,7 +415,7 @@ def test_kustomizations_that_apply_one_another_are_followed_once_each(
 def test_kustomizations_that_apply_one_another_in_a_long_row_are_an_error(here: Path) -> None:
     row = {f"k{number}/k.yaml": flux(f"k{number + 1}", name=f"k{number}") for number in range(100)}
     tree(here, {**row, "k100/vm.yaml": VM % ("web", "1Gi")})
-    told = "k0/k.yaml:1:1: Kustomizations apply the same very often, or more than 64 in a row; apply each once"
+    told = "k0/k.yaml:1:1: deliveries apply the same very often, or more than 64 in a row; apply each once"
     assert run("deliveries", cwd=here)[::2] == (1, f"kubevirt-render: error: {told}\n")
 
 
