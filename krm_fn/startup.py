@@ -55,16 +55,17 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 # The modules that rendering loads, each after the modules that it needs. Made by scripts/make_startup.py.
 MODULES = """
-    hosts fast_path base.paths base.value findings findings.finding kubevirt kubevirt.settings config.keys kubevirt.releases
-    config.checks config base.objects base.bundle kubevirt.api_versions kubevirt.holders kubevirt.removed_fields pipeline
-    pipeline.modes pipeline.own_texts fast_path.fields yamlio yamlio.plain yamlio.scalars yamlio.plain.lines fast_path.shapes
-    yamlio.plain.split yamlio.plain.items fast_path.listing yamlio.emit yamlio.plain.changes fast_path.edits fast_path.index
-    kubevirt.schema kubevirt.catalogue_names findings.limits kubevirt.fields kubevirt.facts kubevirt.quantity
-    kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology
-    kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults
-    kubevirt.expand.requirements kubevirt.expand kubevirt.configuration kubevirt.resolve.matcher kubevirt.resolve.plain
-    kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve rules rules.facts
-    rules.facts.bundles rules.facts.vms pipeline.analysis rules.needs fast_path.rendering hosts.function pipeline.modes.expand
+    hosts base.annotations fast_path base.paths base.value findings base.objects findings.finding kubevirt kubevirt.releases
+    kubevirt.settings config.keys config.checks config base.bundle kubevirt.api_versions kubevirt.holders
+    kubevirt.removed_fields pipeline kubevirt.facts rules rules.facts kubevirt.quantity kubevirt.schema kubevirt.configuration
+    rules.facts.vms rules.facts.bundles pipeline.modes pipeline.own_texts fast_path.fields yamlio.emit yamlio yamlio.plain
+    yamlio.scalars yamlio.plain.lines fast_path.shapes yamlio.plain.split yamlio.plain.items fast_path.listing
+    yamlio.plain.changes fast_path.edits fast_path.index kubevirt.catalogue_names kubevirt.resolve.matcher
+    kubevirt.resolve.plain kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve
+    findings.limits kubevirt.fields kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others
+    kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply
+    kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand pipeline.analysis rules.needs fast_path.rendering
+    hosts.function pipeline.modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

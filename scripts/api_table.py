@@ -7,19 +7,14 @@ are looked at.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
-from upstream import text_of, version_of
+from upstream import Version, text_of, version_of
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
-
-    from upstream import Version
-
-    Lines = dict[str, dict[str, str]]
-    Releases = Mapping[Version, Lines]
+Lines = dict[str, dict[str, str]]
+Releases = Mapping[Version, Lines]
 
 HEAD = "# The API's types and fields, by release. Made by scripts/make_schema.py; table.py tells the form. Do not edit."
 STRANGE = "strange"

@@ -7,18 +7,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from kubevirt_api import kinds
-from upstream import order, package_releases, run_script, text_of
+from upstream import Source, Version, order, package_releases, run_script, text_of
 
 from krm_fn.kubevirt.api_versions import KINDS
 from krm_fn.kubevirt.releases import Release
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from upstream import Source, Version
 
 
 def differences(source: Source, version: Version) -> Iterator[str]:

@@ -20,17 +20,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
-from upstream import text_of
+from upstream import Source, Version, text_of
 
-if TYPE_CHECKING:
-    from upstream import Source, Version
-
-    Schema = dict[str, Any]
-    Types = dict[str, dict[str, Any]]
-    Api = dict[str, Types]
+Schema = dict[str, Any]
+Types = dict[str, dict[str, Any]]
+Api = dict[str, Types]
 
 OPENAPI = "api/openapi-spec/swagger.json"
 COMPONENTS = "pkg/virt-operator/resource/generate/components"

@@ -10,25 +10,21 @@ It is `krm_fn/kubevirt/catalogue/builtin.txt`; the names alone are in `krm_fn/ku
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
-from upstream import ROOT, order, put, run_script, text_of
+from upstream import ROOT, Source, Version, order, put, run_script, text_of
 
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.releases import Release
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from upstream import Source, Version
-
-    # {kind: {name: (spec, True where it is deprecated)}} and the version of common-instancetypes
-    Deployed = tuple[dict[str, dict[str, tuple[dict[str, Any], bool]]], str]
-    Releases = dict[Version, Deployed]
-    Section = dict[str, str]
+# {kind: {name: (spec, True where it is deprecated)}} and the version of common-instancetypes
+Deployed = tuple[dict[str, dict[str, tuple[dict[str, Any], bool]]], str]
+Releases = dict[Version, Deployed]
+Section = dict[str, str]
 
 PACKAGE = ROOT / "krm_fn" / "kubevirt"
 FILE, NAMES_FILE = PACKAGE / "catalogue" / "builtin.txt", PACKAGE / "catalogue_names.py"

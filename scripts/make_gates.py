@@ -8,16 +8,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from upstream import ROOT, order, package_releases, put, run_script, text_of
+from upstream import ROOT, Source, Version, order, package_releases, put, run_script, text_of
 
 from krm_fn.kubevirt.admission.gates import ALPHA, BETA, DEPRECATED, DISCONTINUED, GA, GATES, RELEASES
 
-if TYPE_CHECKING:
-    from upstream import Source, Version
-
-    States = dict[str, str]
+States = dict[str, str]
 
 FILE = ROOT / "krm_fn" / "kubevirt" / "admission" / "gates.py"
 START, END = "RELEASES = (", "\n}\n"

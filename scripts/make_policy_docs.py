@@ -6,14 +6,11 @@ python scripts/make_policy_docs.py
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn import yamlio
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "policies"

@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.cli.rules import documentation, severity
 from krm_fn.kubevirt.admission.gates import GATES
-from krm_fn.rules.registry import ALWAYS, CASE, all_rules
-
-if TYPE_CHECKING:
-    from krm_fn.kubevirt.admission.gates import GATES
-    from krm_fn.kubevirt.releases import Version
-from krm_fn.rules.registry import Rule
+from krm_fn.kubevirt.releases import Version
+from krm_fn.rules.registry import ALWAYS, CASE, Rule, all_rules
 
 PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 # What `check --fix` does with what a rule proposes, by `Rule.certain`.

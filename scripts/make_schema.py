@@ -8,16 +8,11 @@ releases together. A release has to be in `krm_fn/kubevirt/releases.py` first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import api_table
 import kubevirt_api
+from kubevirt_api import Api
 from schema_lines import lines
-from upstream import ROOT, order, package_releases, put, run_script
-
-if TYPE_CHECKING:
-    from kubevirt_api import Api
-    from upstream import Version
+from upstream import ROOT, Version, order, package_releases, put, run_script
 
 FILE = ROOT / "krm_fn" / "kubevirt" / "schema" / "api.txt"
 

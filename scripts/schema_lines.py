@@ -9,15 +9,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from kubevirt_api import Schema, Types
 
 from krm_fn.kubevirt.schema.kinds import KINDS
 from krm_fn.kubevirt.schema.scalars import FORMATS, INTEGERS, QUANTITY_FORM
 
-if TYPE_CHECKING:
-    from kubevirt_api import Schema, Types
-
-    Field = dict[str, Any]
+Field = dict[str, Any]
 
 SHORTER = {
     "k8s.io.api.core.v1.": "core.",

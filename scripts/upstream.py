@@ -15,13 +15,11 @@ import io
 import re
 import subprocess
 import tarfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from krm_fn.kubevirt.releases import NEWEST_PATCH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 Version = tuple[int, ...]
 

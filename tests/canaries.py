@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from krm_fn import yamlio
-
-if TYPE_CHECKING:
-    from random import Random
 
 CANARY, NUMBER = "Canary7Bird", 867530912345
 MARK = "xxMARKxx"  # stands where the canary comes, so that what no writer writes can come there

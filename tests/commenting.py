@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GITHUB, GITLAB = "/repos/team/vms/issues/7/comments", "/projects/3/merge_requests/7/notes"
 ONE = {GITHUB: "/repos/team/vms/issues/comments/", GITLAB: f"{GITLAB}/"}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from krm_fn.yamlio.emit import quoted, scalar_text
 from krm_fn.yamlio.scalars import resolve
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # What Go's writer quotes though YAML 1.2 readers need no quotes: former booleans, numbers with colons, dates, a merge.
 FORMER = re.compile(

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from measuring import Run, measure
 from shapes import SHAPES
-from shapes.pieces import indented
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from shapes.pieces import Documents, Files
+from shapes.pieces import Documents, Files, indented
 
 HEAD = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
 CONFIG = (

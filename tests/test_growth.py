@@ -10,21 +10,17 @@ from __future__ import annotations
 import gc
 import io
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from checking import run as run_command
 from growing import LINE_ENDS, WAYS, Way, files_of, prepare, run
 from measuring import calls, slowness
 from shapes import SHAPES
+from shapes.pieces import Files
 
 from krm_fn.__main__ import guarded
 from krm_fn.hosts.function import run as run_function
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from shapes.pieces import Files
 
 MOST_TIMES, TRIES = 5, 4
 SMALL, LARGE = 15_000, 60_000  # bytes

@@ -8,16 +8,13 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.go_text import go_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 LONGEST = 253  # characters of a name
 REPEATED = 100_000  # characters that `repeat` and the like may make

@@ -6,22 +6,18 @@ upstream: argo-cd applicationset/generators, dario.cat/mergo, jeremywohl/flatten
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from fnmatch import translate
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.argocd.functions import shown
 from krm_fn.argocd.sources import ArgoError
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+Parameters = dict[str, Any]
+Fits = Callable[[str], bool]
 
-    from krm_fn.base.objects import Object
-
-    Parameters = dict[str, Any]
-    Fits = Callable[[str], bool]
 
 WILD = frozenset("*?[")
 

@@ -7,30 +7,36 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.argocd.functions import normalize, shown
-from krm_fn.argocd.parameters import completed, flat, is_selected, key_of, laid_over, numbered, of_files, of_folders, unique
+from krm_fn.argocd.parameters import (
+    Fits,
+    completed,
+    flat,
+    is_selected,
+    key_of,
+    laid_over,
+    numbered,
+    of_files,
+    of_folders,
+    unique,
+)
 from krm_fn.argocd.sources import APPLICATION, ArgoError, UnknownError
 from krm_fn.argocd.templates import rendered
 from krm_fn.base.encoding import from_base64
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import annotations_of, kind_of, labels_of, metadata, namespace_of, text
+from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.kubevirt.updates.applying import patched
 from krm_fn.sources.files import is_within, read_found
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
+Parameters = dict[str, Any]
 
-    from krm_fn.argocd.parameters import Fits
-    from krm_fn.base.objects import Object
-
-    Parameters = dict[str, Any]
 
 CLUSTER_LABEL = b"argocd.argoproj.io/secret-type"
 HERE, SERVER = "in-cluster", "https://kubernetes.default.svc"

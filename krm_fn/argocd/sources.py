@@ -6,20 +6,15 @@ upstream: argo-cd reposerver/repository/repository.go, util/kustomize/kustomize.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import translate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import name_of, text
-from krm_fn.base.paths import as_list, as_map, copy
+from krm_fn.base.objects import Object, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, copy
 from krm_fn.base.work import Budget
 from krm_fn.flux.generator import with_images
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 GROUP = "argoproj.io"
 APPLICATION, SET = "Application", "ApplicationSet"

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn.argocd.functions import FUNCTIONS, is_true, shown
 from krm_fn.argocd.sources import ArgoError, UnknownError
 from krm_fn.base.work import Budget
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+Nodes = list["Node"]
 
-    Nodes = list["Node"]
 
 ACTION = re.compile(
     r"\{\{(-(?=\s))?(\s*/\*.*?\*/\s*|(?:\"(?:\\.|[^\"\\])*\"|`[^`]*`|[^\"`}]|\}(?!\}))*?)((?<=\s)-)?\}\}", re.DOTALL

@@ -5,22 +5,21 @@ Nothing here copies or changes an object. An object of `kind: List` is opened: t
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, place_of, previous_names, text, unaffixed
-from krm_fn.base.paths import as_list
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of, place_of, previous_names, text, unaffixed
+from krm_fn.base.paths import Path, as_list
 from krm_fn.base.value import Value, put
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from krm_fn.base.external import Externals
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
-    # The numbers of the objects of each apiVersion and kind, in order.
-    Types = Mapping[tuple[str, str], Sequence[int]]
     Found = TypeVar("Found")
+# The numbers of the objects of each apiVersion and kind, in order.
+Types = Mapping[tuple[str, str], Sequence[int]]
+
 
 # The namespace of an object that names none: the API server assigns it, so lookups use it too.
 DEFAULT_NAMESPACE = "default"

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 from krm_fn.base.work import SpentError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 # A DataVolume and the claim that it creates have the same name, and the DataVolume may be deleted later.
 CLAIM, PROFILE = "PersistentVolumeClaim", "StorageProfile"

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
-from typing import TYPE_CHECKING
 
 from krm_fn.base.work import Budget
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+Steps = tuple[str, ...]
 
-    Steps = tuple[str, ...]
 
 ANY = "**"
 WILD = re.compile(r"[*?[]")

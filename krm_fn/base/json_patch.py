@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from krm_fn.base.annotations import Any, Iterator
 
-    Operation = dict[str, Any]
+Operation = dict[str, Any]
 
 
 def operations(old: Any, new: Any, pointer: str = "", *, by_entry: bool = False) -> Iterator[Operation]:

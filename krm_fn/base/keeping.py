@@ -7,10 +7,7 @@ not judged again (`pipeline.unchanged`). Outside of it nothing is kept, and noth
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-    from typing import Any, Self
+from krm_fn.base.annotations import Any, Hashable, Self
 
 _open: list[Keeper] = []
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.paths import as_map
 from krm_fn.base.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+Object = dict[str, Any]
 
-    Object = dict[str, Any]
 
 # All versions of ResourceLists, the present one first. A list without a version is read as one of these.
 LIST_VERSIONS = ("config.kubernetes.io/v1", "config.kubernetes.io/v1beta1", "config.kubernetes.io/v1alpha1", None)

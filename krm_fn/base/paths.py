@@ -6,12 +6,9 @@ Go has pointers for them. For Go's plain bools and integers, zero is unset too; 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+from krm_fn.base.annotations import Any, Callable, Iterator
 
-    Path = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 
 # Stands for any entry of a list in a pattern of paths. No map has this key, and no path to a value contains it.

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.paths import Path
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.paths import Path
 
 MARKS = ("${", "$(", "{{", "<%")
 ENCRYPTED = "ENC[AES256_GCM,"

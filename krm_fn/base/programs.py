@@ -13,15 +13,12 @@ import signal
 import subprocess
 import tempfile
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn.base.workers import ENDING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
 
 # The seconds that a program has to end after it gets a signal.
 GRACE = 2.0

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from krm_fn.base.annotations import Any, Iterable, Iterator
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+Shown = dict[str, Any]
 
-    from krm_fn.base.paths import Path
-
-    Shown = dict[str, Any]
 
 HIDDEN = "(hidden)"
 

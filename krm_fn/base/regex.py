@@ -11,18 +11,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from krm_fn.base.regex_syntax import parsed
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.regex_syntax import Letters, Node, parsed
 from krm_fn.base.work import Unsupported
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+Spend = Callable[[int], None]  # so many units of work; raises an error if they are not left
+Search = Callable[[str, int], tuple[int, int] | None]  # from a place on: start and end of the first match
 
-    from krm_fn.base.regex_syntax import Letters, Node
-
-    Spend = Callable[[int], None]  # so many units of work; raises an error if they are not left
-    Search = Callable[[str, int], tuple[int, int] | None]  # from a place on: start and end of the first match
 
 LONGEST = 4_000  # instructions of a program
 # What RE2 and this machine's regular expressions read alike: no class of Perl that differs, no look-around, no reference.

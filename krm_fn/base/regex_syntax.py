@@ -13,15 +13,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.value import Value
 from krm_fn.base.work import Unsupported
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+Node = tuple[Any, ...]
+Range = tuple[int, int]
 
-    Node = tuple[Any, ...]
-    Range = tuple[int, int]
 
 LARGEST = 0x10FFFF
 MOST_REPEATED = 1000

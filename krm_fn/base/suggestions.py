@@ -11,9 +11,7 @@ a bundle may have thousands of names, and as many references to objects that do 
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from krm_fn.base.annotations import Collection
 
 MOST = 3
 # The longest words that are compared, and the longest names; no name of an object is longer than LONGEST_NAME.

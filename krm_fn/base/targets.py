@@ -8,21 +8,16 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, name_of, text
 from krm_fn.base.patterns import Patterns
 from krm_fn.base.regex_syntax import WrongPatternError, parsed
 from krm_fn.base.value import Value
 from krm_fn.base.work import Unsupported
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+Requirement = tuple[str, str, frozenset[str]]  # key, one of OPERATORS, values
 
-    from krm_fn.base.objects import Object
-
-    Requirement = tuple[str, str, frozenset[str]]  # key, one of OPERATORS, values
 
 # Key of a target to the text of an object that its regular expression must match as a whole.
 TEXTS: dict[str, Callable[[Object], str]] = {

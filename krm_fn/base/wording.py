@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.paths import Path
 from krm_fn.base.redaction import HIDDEN, redact
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.paths import Path
 
 # A message must stay on one line, so a value is cut to this length. `currentValue` has the full value.
 LONGEST_SHOWN, LONGEST_BRIEF = 60, 80

@@ -7,10 +7,12 @@ import os
 from bisect import bisect_left
 from itertools import accumulate, pairwise
 
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator, Sequence
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, NoReturn
+    from typing import NoReturn
+
 
 ENDING = tuple(getattr(_signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(_signal, name))
 

@@ -6,26 +6,22 @@ difference, the instance is made again with one of them from the other side. The
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, drop, get, put
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.updates.lone_instances import made_from
-from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
+from krm_fn.kubevirt.updates.machine import Machine, World
+from krm_fn.kubevirt.updates.paths_of_change import ENTRY, Difference, compared
 from krm_fn.kubevirt.updates.references import find
-from krm_fn.kubevirt.updates.starting import made_of
+from krm_fn.kubevirt.updates.starting import Start, made_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
     from krm_fn.changes.owners import Owner
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.kubevirt.updates.machine import Machine, World
-    from krm_fn.kubevirt.updates.paths_of_change import Difference
-    from krm_fn.kubevirt.updates.starting import Start
+
 
 VM, INSTANCETYPE, PREFERENCE, CLUSTER, RELEASE = "vm", "instancetype", "preference", "kubevirt", "release"
 

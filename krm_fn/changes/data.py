@@ -9,15 +9,16 @@ ClaimMatchedDataVolumes, pkg/storage/backend-storage/backend-storage.go:createPV
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of, text
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.wording import listed
 from krm_fn.changes.owners import POOL, key_of
 from krm_fn.changes.scaling import RECREATED, SCALED_IN
 from krm_fn.kubevirt.holders import DATA_VOLUMES, SERVED
 from krm_fn.kubevirt.updates.data_volumes import CLAIM, DATA_VOLUME, Edit, edit_of_disk, size_of
-from krm_fn.kubevirt.updates.machine import entries
+from krm_fn.kubevirt.updates.machine import World, entries
 from krm_fn.kubevirt.updates.migration import VOLUMES
 from krm_fn.kubevirt.updates.pools import keeps_disks
 from krm_fn.kubevirt.updates.readings import READ, edit_of_read, readings_of
@@ -25,14 +26,9 @@ from krm_fn.sizing.storage import named_state, state_of, states_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
     from krm_fn.changes.sides import Side
-    from krm_fn.kubevirt.updates.machine import World
+Named = tuple[str, str, str]  # kind, namespace, name
 
-    Named = tuple[str, str, str]  # kind, namespace, name
 
 DISKS = {DATA_VOLUME: "cdi.kubevirt.io", CLAIM: ""}
 KINDS = {**DISKS, **dict.fromkeys(READ, "")}

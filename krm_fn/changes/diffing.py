@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.objects import kind_of
+from krm_fn.base.objects import Object, kind_of
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.changes import policies
@@ -11,27 +13,18 @@ from krm_fn.changes.data import Data, left_by
 from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.manifests import with_manifest
 from krm_fn.changes.opened_gates import OpenedGates
-from krm_fn.changes.owners import INSTANCE, LEFT, POOL, REPLICA_SET, VM, owner_of
+from krm_fn.changes.owners import INSTANCE, LEFT, POOL, REPLICA_SET, VM, Key, owner_of
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import NOTHING, is_worth_telling, refused_record
 from krm_fn.changes.rename_records import RENAMED, told, with_renames
 from krm_fn.changes.renames import renames
 from krm_fn.changes.repeats import Repeats
-from krm_fn.changes.sides import side_of
+from krm_fn.changes.sides import Side, side_of
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
 from krm_fn.changes.vm_records import vm_record
 from krm_fn.kubevirt.updates.admission import misshapen, shape_is_open
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.owners import Key
-    from krm_fn.changes.sides import Side
 
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"

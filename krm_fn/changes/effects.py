@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import get, is_set
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.changes.causes import Sources, side_of_machine
+from krm_fn.changes.causes import Side, Sources, side_of_machine
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.instance import stable_uuid
 from krm_fn.kubevirt.quantity import parse
-from krm_fn.kubevirt.updates.paths_of_change import compared
+from krm_fn.kubevirt.updates.machine import Running
+from krm_fn.kubevirt.updates.paths_of_change import Difference, compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.causes import Side
     from krm_fn.changes.owners import Owner
-    from krm_fn.kubevirt.updates.machine import Running
-    from krm_fn.kubevirt.updates.paths_of_change import Difference
     from krm_fn.kubevirt.updates.transition import Transition
+
 
 # What KubeVirt draws for a VM that does not set it, below FIRMWARE, and how such a value is called.
 DRAWN_KEYS, FIRMWARE, DRAWN = ("serial", "uuid"), ("spec", "domain", "firmware"), "drawn by KubeVirt"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import labels_of, metadata
+from krm_fn.base.objects import Object, labels_of, metadata
 from krm_fn.base.paths import as_map, get
 from krm_fn.changes.causes import side_of_template
 from krm_fn.changes.effects import LIVE, NEW, NEXT_START, changes_between, guest_change
@@ -13,13 +13,13 @@ from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.updates import lone_instances
 from krm_fn.kubevirt.updates.admission import SELECTOR, VALIDATING
 from krm_fn.kubevirt.updates.admission import update_causes as causes_of_set
+from krm_fn.kubevirt.updates.machine import World
+from krm_fn.kubevirt.updates.starting import Start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
-    from krm_fn.kubevirt.updates.machine import World
-    from krm_fn.kubevirt.updates.starting import Start
+
 
 NEW_ONLY, AT_NEXT_START = "newOnly", "atNextStart"
 

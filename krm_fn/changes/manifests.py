@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.redaction import reach
 from krm_fn.changes.records import NOTHING
 from krm_fn.kubevirt.updates.applying import PARTS
@@ -9,7 +10,6 @@ from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
     from krm_fn.changes.sides import Side
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import name_of
+from krm_fn.base.annotations import Callable
+from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
-from krm_fn.kubevirt.migratability import claims_of, verdict_of
+from krm_fn.kubevirt.migratability import Assessment, Verdict, claims_of, verdict_of
 from krm_fn.kubevirt.updates.migration import LONGEST, is_too_long, shared
 from krm_fn.kubevirt.updates.resources import NOT_MIGRATABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
-    from krm_fn.kubevirt.migratability import Assessment, Verdict
     from krm_fn.kubevirt.updates.transition import Transition
+
 
 TOO_LONG = {"reason": "NameTooLong", "message": f"a migration takes only names of at most {LONGEST} characters"}
 # The keys of a record that may differ where an instance can't be migrated.

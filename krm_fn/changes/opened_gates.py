@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object, group_of, kind_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.changes.records import NOTHING
 from krm_fn.kubevirt.admission.gates import enabled
@@ -12,9 +12,8 @@ from krm_fn.kubevirt.holders import SERVED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
     from krm_fn.changes.sides import Side
+
 
 OPENED = "gateOpened"
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import group_of, kind_of, name_of
+from krm_fn.base.objects import Object, group_of, kind_of, name_of
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import SERVED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
 
 VM, POOL = "VirtualMachine", "VirtualMachinePool"
 REPLICA_SET, INSTANCE = "VirtualMachineInstanceReplicaSet", "VirtualMachineInstance"

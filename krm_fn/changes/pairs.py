@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Collection, Self
+from krm_fn.base.bundle import Entry
 from krm_fn.base.value import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from typing import Self
-
-    from krm_fn.base.bundle import Entry
     from krm_fn.changes.owners import Owner
     from krm_fn.changes.sizes import Sizes
     from krm_fn.kubevirt.updates.machine import World

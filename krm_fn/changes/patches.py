@@ -5,7 +5,9 @@ A patch holds values as they are. Therefore none is made where it would hold a s
 
 from __future__ import annotations
 
-from krm_fn.base.json_patch import operations, steps_of
+from krm_fn.base.annotations import Any, Iterable, Iterator
+from krm_fn.base.json_patch import Operation, operations, steps_of
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted, put_in
 from krm_fn.base.redaction import reach, redact_at
 from krm_fn.base.value import Value
@@ -14,11 +16,6 @@ from krm_fn.pipeline.modes import expand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.json_patch import Operation
-    from krm_fn.base.objects import Object
     from krm_fn.changes.owners import Key
     from krm_fn.changes.sides import Side
 

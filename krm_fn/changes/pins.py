@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.changes.effects import differing
-from krm_fn.kubevirt.resolve import MATCHERS
-from krm_fn.kubevirt.updates.machine import Machine
+from krm_fn.kubevirt.facts import Found, Resolution
+from krm_fn.kubevirt.resolve import MATCHERS, Matcher
+from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.references import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found, Resolution
-    from krm_fn.kubevirt.resolve import Matcher
-    from krm_fn.kubevirt.updates.machine import World
     from krm_fn.kubevirt.updates.transition import Transition
+
 
 EDITED, REMOVED = "edited", "removed"
 

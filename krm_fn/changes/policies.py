@@ -6,22 +6,17 @@ update that the change sends. Policies that can't be evaluated are told, too: wi
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Mapping, Sequence
 from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
-from krm_fn.changes.owners import KINDS
+from krm_fn.changes.owners import KINDS, Key
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import described
+from krm_fn.pipeline.analysis import Analysis
 from krm_fn.pipeline.facts import gather
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import declared, judge_rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.owners import Key
-    from krm_fn.findings.finding import Finding
-    from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 POLICY = "ValidatingAdmissionPolicy"
 GROUP = "admissionregistration.k8s.io"

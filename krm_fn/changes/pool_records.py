@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from krm_fn.base.objects import Object
 from krm_fn.changes.effects import NEW, RESTART
 from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
 from krm_fn.changes.records import NOTHING, fails_as_before, record_of, refused_record, untouched_record, with_sizes
@@ -13,13 +14,12 @@ from krm_fn.kubevirt.updates import pools
 from krm_fn.kubevirt.updates.admission import VALIDATING, update_causes
 from krm_fn.kubevirt.updates.applying import not_at_all
 from krm_fn.kubevirt.updates.stored_form import stored
-from krm_fn.kubevirt.updates.transition import fresh, transition
+from krm_fn.kubevirt.updates.transition import Transition, fresh, transition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
-    from krm_fn.kubevirt.updates.transition import Transition
+
 
 # The keys of a VM's record that also hold for the VMs of a pool.
 SHARED = ("startError", "error", "guest", "creates", "changes", "keeps", "pod")

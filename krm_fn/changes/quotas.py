@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of
-from krm_fn.kubevirt.pods.amounts import ZERO
+from krm_fn.base.annotations import Iterator, Sequence
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.objects import Object, name_of
+from krm_fn.kubevirt.pods.amounts import ZERO, Amounts
 from krm_fn.sizing import quotas, storage
+from krm_fn.sizing.demands import Demand
+from krm_fn.sizing.quotas import Quota, QuotaUse
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.sizing.demands import Demand
-    from krm_fn.sizing.quotas import Quota, QuotaUse
-
-    Counted = tuple[Bundle, Sequence[Demand]]
+Counted = tuple[Bundle, Sequence[Demand]]
 
 
 def limited_namespaces(base: Bundle, head: Bundle) -> frozenset[str]:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted
 from krm_fn.base.redaction import reach
 from krm_fn.changes.effects import changes, guest
 from krm_fn.changes.pins import keeps, kept_by, kept_untouched
+from krm_fn.kubevirt.admission import Cause
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.admission import SCHEMA
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
+from krm_fn.kubevirt.updates.machine import Machine, Running, World
 from krm_fn.kubevirt.updates.migration import migration
 from krm_fn.kubevirt.updates.paths_of_change import differences
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.objects import Object
     from krm_fn.changes.owners import Owner
-    from krm_fn.kubevirt.admission import Cause
-    from krm_fn.kubevirt.updates.machine import Machine, Running, World
     from krm_fn.kubevirt.updates.transition import Transition
+
 
 NOTHING, AT_NEXT_START = "nothing", "atNextStart"
 # What a record is told for, although the machine stays as it is.

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.annotations import Iterable, Iterator, Sequence
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import leaves
-from krm_fn.changes.owners import KINDS, LEFT, key_of
-from krm_fn.changes.renames import SIZES, place
+from krm_fn.changes.owners import KINDS, LEFT, Key, key_of
+from krm_fn.changes.renames import SIZES, Rename, place
+from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.resolve import MATCHERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.owners import Key
-    from krm_fn.changes.renames import Rename
     from krm_fn.changes.sides import Side
-    from krm_fn.kubevirt.facts import Found
+Referring = tuple[Entry, list[Found | None]]
 
-    Referring = tuple[Entry, list[Found | None]]
 
 RENAMED = "renamed"
 

@@ -13,7 +13,8 @@ import re
 from functools import partial
 from itertools import combinations
 
-from krm_fn.base.bundle import effective_namespace, is_cluster_kind
+from krm_fn.base.annotations import Any, Callable, Hashable, Iterable, Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace, is_cluster_kind
 from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, namespace_of, previous_names, text
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
@@ -21,15 +22,9 @@ from krm_fn.changes.owners import KINDS, POOL, VM
 from krm_fn.kubevirt.catalogue import KINDS as CLUSTER_SIZES
 from krm_fn.kubevirt.holders import DATA_VOLUMES, SERVED
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator
-    from typing import Any
+Signs = Callable[[Entry], Iterable[Hashable]]
+Marks = list[tuple[re.Pattern[str], str]]
 
-    from krm_fn.base.bundle import Bundle, Entry
-
-    Signs = Callable[[Entry], Iterable[Hashable]]
-    Marks = list[tuple[re.Pattern[str], str]]
 
 SIZES = ("VirtualMachineInstancetype", "VirtualMachinePreference", *CLUSTER_SIZES)
 HASHED = ("ConfigMap", "Secret")

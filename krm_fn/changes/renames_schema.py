@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.changes.owners import KINDS
 from krm_fn.changes.renames import SIGNS
 from krm_fn.sizing.schema import TEXT, closed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
 
 
 def names() -> Object:

@@ -6,9 +6,12 @@ fields of the VMs, what they refer to or the cluster, the same happens to all VM
 
 from __future__ import annotations
 
-from krm_fn.changes.migratable import known_claims
+from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.objects import Object
+from krm_fn.changes.migratable import Outcome, known_claims
+from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.resolve import MATCHERS, refers
-from krm_fn.kubevirt.updates.machine import Machine
+from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.pipeline.equivalents import READINGS, compiled, dumped, marshalled, notes
 from krm_fn.pipeline.own_texts import KEY, TEXTS
@@ -16,15 +19,9 @@ from krm_fn.pipeline.starts import verbosity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.migratable import Outcome
     from krm_fn.changes.owners import Owner
     from krm_fn.changes.pairs import Pair
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.updates.machine import World
+
 
 # What a record depends on, of each text that a VM has of its own.
 OF_RECORDS = {**READINGS, "note": notes, "label": verbosity}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.kubevirt.updates.pools import replicas
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
+
 
 SCALED_IN, SCALED_OUT = "scaledIn", "scaledOut"
 RESTARTED, RECREATED, RELEASED = "restarted", "recreated", "released"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.changes.data import IGNORED
 from krm_fn.changes.data import KINDS as DATA_KINDS
 from krm_fn.changes.effects import LIVE, MIGRATION, NEW, NEXT_START, PARTS, RESTART
@@ -20,11 +21,8 @@ from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
 from krm_fn.kubevirt.updates.pools import ROLLOUTS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+Schema = dict[str, Any]
 
-    Schema = dict[str, Any]
 
 ID = "urn:kubevirt-render:schema:v1alpha1:diff"  # a name: nothing is fetched for it
 TEXT: Schema = {"type": "string"}

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from krm_fn import config
-from krm_fn.base.bundle import Bundle, effective_namespace, entries
-from krm_fn.base.external import covering
-from krm_fn.base.objects import group_of, kind_of, name_of
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace, entries
+from krm_fn.base.external import Externals, covering
+from krm_fn.base.objects import Object, Ref, group_of, kind_of, name_of
 from krm_fn.base.paths import as_list, get, put_in, with_integers
 from krm_fn.base.placeholders import may_be_in
 from krm_fn.base.value import Value
-from krm_fn.changes.owners import key_of
+from krm_fn.changes.owners import Key, key_of
 from krm_fn.kubevirt.configuration import kubevirt_of
+from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.migratability.claims import Claims
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
+from krm_fn.kubevirt.settings import Config
 from krm_fn.kubevirt.updates.machine import World
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 from krm_fn.pipeline.capacity import open_needs
 from krm_fn.rules.facts.bundles import Surroundings
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.external import Externals
-    from krm_fn.base.objects import Object, Ref
-    from krm_fn.changes.owners import Key
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.settings import Config
 
 DATA = frozenset(("ConfigMap", "Secret"))  # texts of any kind
 METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")

@@ -8,32 +8,25 @@ from __future__ import annotations
 
 from functools import partial
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import kind_of
-from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, REPLICA_SET, key_of
+from krm_fn.base.annotations import Callable, Iterable, Sequence
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object, kind_of
+from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, REPLICA_SET, Key, key_of
 from krm_fn.changes.quotas import changed_uses, limited_namespaces
 from krm_fn.kubevirt.pods import SIZE, Around, pod_size
 from krm_fn.kubevirt.releases import is_measured
-from krm_fn.kubevirt.updates.machine import Machine
+from krm_fn.kubevirt.updates.machine import Machine, Running, World
 from krm_fn.kubevirt.updates.references import find
+from krm_fn.pipeline.analysis import Analysis
 from krm_fn.pipeline.capacity import NO_INSTANCE, demands_of, facts_of
 from krm_fn.sizing import limit_ranges
-from krm_fn.sizing.demands import Subject, demand, launched, rendered
+from krm_fn.sizing.demands import Demand, Launched, Subject, demand, launched, rendered
 from krm_fn.sizing.pods import pods_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.owners import Key
-    from krm_fn.kubevirt.updates.machine import Running, World
     from krm_fn.kubevirt.updates.transition import Transition
-    from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.sizing.demands import Demand, Launched
-
-    Made = tuple[Running | None, World]
+Made = tuple[Running | None, World]
 
 
 class Sizes:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.sizing.schema import AMOUNTS, QUANTITY, TEXT, TEXTS, closed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
 
 
 def sizes() -> Object:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
 from krm_fn.changes.data import DELETED, MISSING, STAYS, TAKEN_OVER
 from krm_fn.changes.owners import LEFT
 from krm_fn.kubevirt.updates.data_volumes import GROWS, REFUSED
 from krm_fn.kubevirt.updates.readings import LIVE, NEXT_START
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.objects import Object
 
 
 class Level(Value):

@@ -6,17 +6,13 @@ stays as it is, unless the cluster around it changes.
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get
+from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.resolve import MATCHERS
-from krm_fn.kubevirt.updates.machine import Machine
+from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.transition import pins_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found, Resolution
-    from krm_fn.kubevirt.updates.machine import World
 
 # What a VM reads of the cluster beside its objects.
 SETTINGS = ("cluster", "release", "update_methods")

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from krm_fn.base.annotations import Iterator, Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
 from krm_fn.changes.diffing import compare_all
 from krm_fn.changes.opened_gates import OPENED
+from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import Side, side
 from krm_fn.findings import fingerprints, results
+from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import catalogue
-from krm_fn.kubevirt.releases import MINORS, parse
+from krm_fn.kubevirt.releases import MINORS, Release, parse
 from krm_fn.pipeline import stages
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.pairs import Assumptions
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
-
-    Sides = tuple[str, Side, Side]
-    Named = tuple[str, Side]
+Sides = tuple[str, Side, Side]
+Named = tuple[str, Side]
 
 
 # The rules whose findings the records tell, with the gates that are opened.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from krm_fn.base.annotations import Any
 
-    Schema = dict[str, Any]
+Schema = dict[str, Any]
+
 
 TEXT: Schema = {"type": "string"}
 

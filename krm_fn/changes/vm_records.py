@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
+from krm_fn.base.annotations import Iterable
+from krm_fn.base.objects import Object
 from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
 from krm_fn.changes.records import NOTHING, fails_as_before, record_of, untouched_record, with_sizes
 from krm_fn.changes.untouched import is_untouched, starts_the_same
 from krm_fn.kubevirt.updates.admission import admitted
 from krm_fn.kubevirt.updates.applying import applied, by_replacement
-from krm_fn.kubevirt.updates.machine import Machine
+from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.migration import is_too_long
-from krm_fn.kubevirt.updates.transition import fresh, transition
+from krm_fn.kubevirt.updates.transition import Transition, fresh, transition
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from krm_fn.base.objects import Object
     from krm_fn.changes.pairs import Pair
     from krm_fn.changes.repeats import Repeats
-    from krm_fn.kubevirt.updates.machine import World
-    from krm_fn.kubevirt.updates.transition import Transition
+
 
 ERROR, UNMOVED = "error", "migration:nobody"
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import gc
 import importlib.util
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from krm_fn import __version__
 from krm_fn.base.console import NAME, fail
 from krm_fn.base.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 # The subcommands in the order of the help: module and click command have the same name, with underscores.
 COMMANDS = (

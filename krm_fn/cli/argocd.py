@@ -9,8 +9,9 @@ import json
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,19 +25,15 @@ from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.hosts.argocd import build, drift
 from krm_fn.hosts.argocd.flags import Wanted
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories import manifests, parameters
+from krm_fn.repositories.parameters import Parameters
 from krm_fn.sources.files import Paths
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.source import Source, Sources
 from krm_fn.yamlio import dump
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.repositories.parameters import Parameters
 
 # Argo CD waits 60 s for the plugin; rendering after the build takes only a small part of them.
 TIMEOUT: float = 45

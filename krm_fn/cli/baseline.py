@@ -14,25 +14,19 @@ from __future__ import annotations
 
 import datetime as dt
 import pathlib
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
 from krm_fn import yamlio
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.paths import dotted
+from krm_fn.base.paths import Path, dotted
 from krm_fn.base.value import Value
 from krm_fn.cli.output_files import json_text
 from krm_fn.config.keys import child, hint, unlike
 from krm_fn.config.places import located
-from krm_fn.findings.finding import Suppressed
+from krm_fn.findings.finding import Finding, Suppressed
+from krm_fn.kubevirt.releases import Release
 from krm_fn.rules.facts.ignores import BaselineFacts, Known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
 
 VERSION = 1
 HEAD = "# Known findings of `kubevirt-render check`. --update-baseline rewrites this file and keeps each reason and expires.\n"

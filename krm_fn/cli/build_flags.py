@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,10 +18,8 @@ from krm_fn.config.repository import allowed_build_flags, build_flag, variables
 from krm_fn.repositories import building
 from krm_fn.repositories.pools import cores
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+Decorator = Callable[[Any], Any]
 
-    Decorator = Callable[[Any], Any]
 
 NETWORK, UNTIL = f"{NAME}.network", f"{NAME}.until"
 FLAG = "--kustomize-build-flag"

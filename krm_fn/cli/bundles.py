@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.base.bundle import entries
 from krm_fn.base.value import Value
 from krm_fn.cli import options
 from krm_fn.cli.formats import combined_findings, exit_code
-from krm_fn.cli.units import note_all, refuse_nothing, units_of
+from krm_fn.cli.progress import Progress
+from krm_fn.cli.units import Request, note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.holders import holder_of
-from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
+from krm_fn.repositories.homes import Material
+from krm_fn.repositories.judging import UnitResult, judge_problem, of_no_object, release_of
 from krm_fn.repositories.leaving import leaving
-from krm_fn.repositories.loading import Options
+from krm_fn.repositories.loading import Options, Parsed, Unit
+from krm_fn.repositories.sharing import Taken
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import passed_over, reported
+from krm_fn.sources.source import Sources
+from krm_fn.sources.steps import Leaving
 from krm_fn.sources.unbuilt import undeployed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.cli.progress import Progress
-    from krm_fn.cli.units import Request
-    from krm_fn.repositories.homes import Material
-    from krm_fn.repositories.judging import UnitResult
-    from krm_fn.repositories.loading import Parsed, Unit
-    from krm_fn.repositories.sharing import Taken
-    from krm_fn.sources.source import Sources
-    from krm_fn.sources.steps import Leaving
 
 ERROR = "error"
 

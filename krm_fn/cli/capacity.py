@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
+from krm_fn.base.objects import Object
 from krm_fn.cli import bundles, file_flags, options, progress, sizes
+from krm_fn.cli.bundles import Read
 from krm_fn.cli.units import Request
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.sizing import nodes, quotas, storage
 from krm_fn.sizing import prices as pricing
-from krm_fn.sizing.placement import placed
+from krm_fn.sizing.demands import Demand
+from krm_fn.sizing.nodes import Shape
+from krm_fn.sizing.placement import Placement, placed
+from krm_fn.sizing.prices import Prices
 from krm_fn.sizing.rows import GROUPS, Sized
 from krm_fn.sizing.sums import totals
 from krm_fn.sources.source import Sources
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.bundles import Read
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.sizing.demands import Demand
-    from krm_fn.sizing.nodes import Shape
-    from krm_fn.sizing.placement import Placement
-    from krm_fn.sizing.prices import Prices
 
 
 @click.command()

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from krm_fn.base.console import one_line, printable
+from krm_fn.base.objects import Object
 from krm_fn.cli import completion, options
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
 from krm_fn.kubevirt.releases import NEWEST
@@ -16,8 +17,8 @@ from krm_fn.yamlio.emit import dump
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
     from krm_fn.cli.completion import Completer
+
 
 KINDS = {word: kind for kind, word in view.WORDS.items()}
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
+from krm_fn.base.objects import Object
 from krm_fn.base.redaction import HIDDEN
 from krm_fn.changes.owners import SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
     from krm_fn.cli.pens import Pen
+
 
 LONGEST = 80
 CONTEXT = 20  # letters before the first difference of two long texts

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import SOURCES
 from krm_fn.changes.summary import IN_ORDER, called, order
 from krm_fn.cli.changes_fields import cause as worded_cause
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
     from krm_fn.cli.pens import Pen
+
 
 # What is said of VMs to which nothing happens.
 KEPT, AS_BEFORE, WITHOUT_EFFECT = "kept", "as before", "no effect"

@@ -6,15 +6,27 @@ the length that a comment may have. What does not fit is counted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from html import escape
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME
 from krm_fn.base.markdown import prose
+from krm_fn.base.objects import Object
 from krm_fn.changes.owners import VM
-from krm_fn.cli.changes_groups import AS_BEFORE, KEPT, WITHOUT_EFFECT, counted, grouped, places, reach_line, reaches, word_of
+from krm_fn.cli.changes_groups import (
+    AS_BEFORE,
+    KEPT,
+    WITHOUT_EFFECT,
+    Group,
+    counted,
+    grouped,
+    places,
+    reach_line,
+    reaches,
+    word_of,
+)
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import (
     about,
@@ -30,12 +42,6 @@ from krm_fn.cli.changes_text import (
 )
 from krm_fn.cli.formats.markdown import LONGEST
 from krm_fn.cli.pens import MARKDOWN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.changes_groups import Group
 
 MARK = f"<!-- {NAME} diff -->"
 # What a part may take of the length.

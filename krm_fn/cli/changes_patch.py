@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -9,19 +10,15 @@ import click
 from krm_fn import yamlio
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.console import NAME, one_line, printable
-from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.value import Value
-from krm_fn.changes.patches import patches
+from krm_fn.changes.patches import Patch, patches
 from krm_fn.cli import options
 from krm_fn.cli.changes_text import uncompared_lines
 from krm_fn.cli.outputs import entry
 from krm_fn.cli.pens import TEXT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.patches import Patch
     from krm_fn.changes.sides import Side
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from krm_fn.base.objects import Object
 from krm_fn.changes.data import DELETED
 from krm_fn.cli.sizes.cells import about
 from krm_fn.kubevirt.updates.data_volumes import REFUSED
 from krm_fn.sizing.rows import amount, is_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.base.objects import Object
     from krm_fn.cli.pens import Pen
+
 
 # What is said of every pod that is new or gone.
 ALWAYS = {"cpu": "CPU", "memory": "memory"}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted
 from krm_fn.base.wording import listed
 from krm_fn.changes import renames
@@ -13,17 +14,10 @@ from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_fields import SIZES, change_lines, field, guest, value, values
-from krm_fn.cli.changes_groups import counted, counts, grouped, label, place, places, reach_line, reaches
+from krm_fn.cli.changes_groups import Group, counted, counts, grouped, label, place, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import data_lines, pod_lines, quota_lines
 from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
-from krm_fn.cli.pens import TEXT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.changes_groups import Group
-    from krm_fn.cli.pens import Pen
+from krm_fn.cli.pens import TEXT, Pen
 
 RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from krm_fn.base.objects import Object
 from krm_fn.changes import renames
 from krm_fn.changes.data import DELETED
 from krm_fn.changes.owners import INSTANCE, POOL, REPLICA_SET
 from krm_fn.changes.records import NOTHING
 from krm_fn.changes.summary import OF_DATA
 from krm_fn.kubevirt.updates import pools
-
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
 
 # The words of a sentence that depend on the number of objects.
 ONE = {"s": "s", "is": "is", "it": "it", "they": "it", "its": "its"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,15 +20,11 @@ from krm_fn.cli.pens import color_option, is_colored, is_terminal
 from krm_fn.cli.progress import is_quiet
 from krm_fn.cli.units import Request, executor_options, judging_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
+from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.workspace import validating
 from krm_fn.rules import registry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.settings import Config
 
 
 def show_tally(report: Report, found: Sequence[UnitResult]) -> None:

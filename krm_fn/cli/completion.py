@@ -6,6 +6,7 @@ The script calls the program without arguments, and with the line so far in envi
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -13,12 +14,11 @@ import click
 from krm_fn.base.console import COMPLETING, NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from click import Context, Parameter
     from click.shell_completion import CompletionItem
 
     Completer = Callable[[Context, Parameter, str], list[CompletionItem]]
+
 
 SHELLS = ("bash", "zsh", "fish")
 

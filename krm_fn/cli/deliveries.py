@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from krm_fn.base.objects import kind_of, text
+from krm_fn.base.objects import Object, kind_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.cli import options, progress
 from krm_fn.cli.catalogue import table
 from krm_fn.cli.units import Request, refuse_nothing, units_of
 from krm_fn.repositories import written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.repositories.loading import Unit
-    from krm_fn.repositories.types import Delivery
+from krm_fn.repositories.loading import Unit
+from krm_fn.repositories.types import Delivery
 
 # The steps of Flux and of Argo CD in the order in which they are taken: a key of what a delivery says, and the word for it.
 STEPS = {

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
 from krm_fn.changes import upgrade
 from krm_fn.changes.pairs import AUTO, Assumptions
@@ -22,20 +24,13 @@ from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.diff_units import ClusterAfter, Compared
 from krm_fn.cli.output_files import json_text
 from krm_fn.cli.pens import color_option, is_colored
-from krm_fn.cli.trees import Change, of_folder, paths_in, trees_of
+from krm_fn.cli.progress import Progress
+from krm_fn.cli.trees import Change, Tree, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.progress import Progress
-    from krm_fn.cli.trees import Tree
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from krm_fn.base.objects import kind_of
+from krm_fn.base.objects import Object, kind_of
 from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.changes import diffing, sides
+from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.sides import Side
 from krm_fn.cli import options
 from krm_fn.cli.formats import counted
+from krm_fn.cli.progress import Progress
 from krm_fn.cli.units import Request, units_of
 from krm_fn.config import merged
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import described, place, report
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of, together
-from krm_fn.repositories.loading import BUILT
+from krm_fn.repositories.loading import BUILT, Unit
 from krm_fn.repositories.names import OFFERED
 from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.workspace import Workspace
@@ -27,22 +34,10 @@ from krm_fn.sources.files import folder_of
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.changes.pairs import Assumptions
-    from krm_fn.changes.sides import Side
-    from krm_fn.cli.progress import Progress
     from krm_fn.cli.trees import Tree
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.repositories.loading import Unit
-
-    Sides = tuple[str, Side, Side]
-    Searched = tuple[Request, Workspace]
-    Key = tuple[str, str]  # folder and kind of a unit
+Sides = tuple[str, Side, Side]
+Searched = tuple[Request, Workspace]
+Key = tuple[str, str]  # folder and kind of a unit
 
 
 ONE = ("", "")  # the key of all that a side without a folder has

@@ -6,7 +6,8 @@ Policies that compare objects get those of the commit, too.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -15,28 +16,19 @@ from krm_fn.base.value import Value
 from krm_fn.cli import baseline, units
 from krm_fn.cli.baseline import Baseline
 from krm_fn.cli.build_flags import together
-from krm_fn.cli.formats import BASE
-from krm_fn.cli.trees import Change, paths_in, trees_of
-from krm_fn.cli.units import key_of, units_of
-from krm_fn.findings.finding import Suppressed
+from krm_fn.cli.formats import BASE, Report
+from krm_fn.cli.progress import Progress
+from krm_fn.cli.trees import Change, Tree, paths_in, trees_of
+from krm_fn.cli.units import Key, Request, key_of, units_of
+from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.pipeline.stages import Before
 from krm_fn.repositories.bundles import objects_of
+from krm_fn.repositories.judging import UnitResult
+from krm_fn.repositories.loading import Options
 from krm_fn.repositories.workspace import Workspace
 from krm_fn.rules.facts.ignores import Known
 from krm_fn.sources.files import content
 from krm_fn.sources.reading import STDIN, NothingFoundError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.cli.formats import Report
-    from krm_fn.cli.progress import Progress
-    from krm_fn.cli.trees import Tree
-    from krm_fn.cli.units import Key, Request
-    from krm_fn.findings.finding import Finding
-    from krm_fn.repositories.judging import UnitResult
-    from krm_fn.repositories.loading import Options
 
 POLICY = b"ValidatingAdmissionPolicy"
 

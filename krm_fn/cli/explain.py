@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import InputError, UsageError
-from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import explanations, options, progress
 from krm_fn.cli.bundles import read_bundles
@@ -20,17 +21,9 @@ from krm_fn.cli.pens import is_colored, is_terminal
 from krm_fn.cli.units import Request
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.repositories.explained import explained, machines
+from krm_fn.repositories.explained import Explained, explained, machines
 from krm_fn.repositories.explained_places import with_places
 from krm_fn.sources.reading import STDIN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.repositories.explained import Explained
 
 NO_VM = "there is no VM in the input"
 

@@ -6,22 +6,20 @@ In the text they are a tree: paths with a common start stand below it, and sourc
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import click
 
 from krm_fn.base.console import printable
 from krm_fn.base.markdown import prose
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted, steps
 from krm_fn.base.value import Value
 from krm_fn.explaining.wording import named, notes_of, place_of, source_text, written
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+Leaf = tuple[str, str, str, str, list[str]]  # path, value, kind of the source, its text, notes
 
-    from krm_fn.base.objects import Object
-
-    Leaf = tuple[str, str, str, str, list[str]]  # path, value, kind of the source, its text, notes
 
 COLORS = {
     "vm": "green",

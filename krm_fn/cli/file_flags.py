@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from krm_fn import config, yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.objects import kind_of
+from krm_fn.base.objects import Object, kind_of
 from krm_fn.cli import completion
 from krm_fn.config.checks import CHECKS
-from krm_fn.config.keys import NAMES
+from krm_fn.config.keys import NAMES, Key
 from krm_fn.config.places import located
+from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
 from krm_fn.sources import reading
 from krm_fn.sources.files import read_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any, TypeVar
-
-    from krm_fn.base.objects import Object
-    from krm_fn.config.keys import Key
-    from krm_fn.kubevirt.settings import Config
+    from typing import TypeVar
 
     T = TypeVar("T")
 

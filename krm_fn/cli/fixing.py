@@ -6,26 +6,19 @@ A run is repeated until nothing is left to fix: a fix may bring up a finding tha
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Sequence
 
 import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.cli import inplace_folders, options, units
-from krm_fn.repositories.fixes import agreed, fixed
-from krm_fn.sources.files import is_within, read_found, read_named
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
-
-    from krm_fn.cli.progress import Progress
-    from krm_fn.cli.units import Request
-    from krm_fn.repositories.fixes import Fix, Place
-    from krm_fn.repositories.judging import UnitResult
-    from krm_fn.repositories.loading import Options
-    from krm_fn.sources.files import Stamp
-
+from krm_fn.cli.progress import Progress
+from krm_fn.cli.units import Request
+from krm_fn.repositories.fixes import Fix, Place, agreed, fixed
+from krm_fn.repositories.judging import UnitResult
+from krm_fn.repositories.loading import Options
+from krm_fn.sources.files import Stamp, is_within, read_found, read_named
 
 fix_option = click.option(
     "--fix",

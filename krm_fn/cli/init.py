@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -19,17 +20,12 @@ from krm_fn.config.repository import NAME
 from krm_fn.repositories import config_files, first_config
 from krm_fn.repositories.building import TIMEOUT
 from krm_fn.repositories.clusters import Configs
+from krm_fn.repositories.first_config import ClusterSettings
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.files import Paths
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from krm_fn.repositories.first_config import ClusterSettings
 
 STDOUT = "-"
 UNREAD = ("**/testdata/**",)

@@ -8,46 +8,35 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from krm_fn.base import bundle
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
-from krm_fn.base.objects import ref_of
+from krm_fn.base.objects import Object, ref_of
 from krm_fn.cli import options
 from krm_fn.cli.options import note
 from krm_fn.cli.outputs import all_items, inserted, rendered, written
+from krm_fn.cli.progress import Progress
 from krm_fn.cli.replacing import replacing
-from krm_fn.cli.units import refuse_nothing, units_of
+from krm_fn.cli.units import Request, refuse_nothing, units_of
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import report
+from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories import loading, sharing
-from krm_fn.repositories.bases import Bases, own_files
-from krm_fn.repositories.loading import Options
+from krm_fn.repositories.bases import Bases, Change, own_files
+from krm_fn.repositories.loading import Options, Unit
 from krm_fn.repositories.rendering import rendered as rendered_unit
 from krm_fn.repositories.types import Problem
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
-from krm_fn.sources.files import repository
+from krm_fn.sources.files import Stamp, repository
 from krm_fn.sources.places import Places
-from krm_fn.sources.reading import unwatched
+from krm_fn.sources.reading import Watch, unwatched
 from krm_fn.sources.salvage import left_alone, passed_over
-from krm_fn.sources.source import text_with
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.progress import Progress
-    from krm_fn.cli.units import Request
-    from krm_fn.findings.finding import Finding
-    from krm_fn.pipeline.stages import Outcome
-    from krm_fn.repositories.bases import Change
-    from krm_fn.repositories.loading import Unit
-    from krm_fn.sources.files import Stamp
-    from krm_fn.sources.reading import Watch
-    from krm_fn.sources.source import Source, Sources
+from krm_fn.sources.source import Source, Sources, text_with
 
 
 def write_all(done: Iterable[tuple[Sources, Outcome]], watch: Watch = unwatched) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,6 +19,7 @@ from krm_fn.cli import build_flags, inplace_folders, options, outputs, progress
 from krm_fn.cli.build_flags import exclude_option
 from krm_fn.cli.formats import counted
 from krm_fn.cli.pens import is_colored
+from krm_fn.cli.progress import Progress
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import NEWEST
@@ -28,14 +30,9 @@ from krm_fn.sources import reading
 from krm_fn.sources.places import Places
 from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.salvage import left_alone, passed_over
+from krm_fn.sources.source import Sources
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from krm_fn.cli.progress import Progress
-    from krm_fn.sources.source import Sources
 
 COLORS = {"-": "red", "+": "green", "@": "cyan"}
 UNENDED = "\n\\ No newline at end of file\n"

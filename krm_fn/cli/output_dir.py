@@ -15,7 +15,8 @@ import hashlib
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.console import file_name
@@ -25,13 +26,11 @@ from krm_fn.cli import outputs
 from krm_fn.cli.replacing import replacing
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_outside, read_found
 from krm_fn.sources.reading import stream
+from krm_fn.sources.source import Source, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.source import Source, Sources
+
 
 YAML = (".yaml", ".yml")
 UNUSUAL = re.compile(r"[^a-z0-9._-]+")

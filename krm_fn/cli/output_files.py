@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,9 +15,6 @@ from krm_fn.config.keys import hint
 from krm_fn.sources.files import leads_out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from krm_fn.cli.build_flags import Decorator
 
 

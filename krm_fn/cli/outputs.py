@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
 from krm_fn.base import workers
@@ -16,21 +17,17 @@ from krm_fn.base.bundle import entries as objects_of
 from krm_fn.base.json_patch import operations
 from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, text
 from krm_fn.findings import results
-from krm_fn.sources.reading import unwatched
-from krm_fn.sources.source import Source
+from krm_fn.findings.finding import Finding
+from krm_fn.sources.reading import Watch, unwatched
+from krm_fn.sources.source import Source, Sources
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.order import in_order, parted
 from krm_fn.yamlio.writing import write_document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.findings.finding import Finding
     from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.reading import Watch
-    from krm_fn.sources.source import Sources
     from krm_fn.yamlio import StreamText
+
 
 BOM, MARK = b"\xef\xbb\xbf", b"---\n"
 # How lines begin that have to be looked at, and such lines.

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import Any, TextIO
 
 import click
 
 from krm_fn.base.console import NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TextIO
 
 KEY = f"{NAME}.quiet"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -17,22 +18,15 @@ from krm_fn.cli import completion, inplace_folders, options, outputs, progress
 from krm_fn.cli.formats import combined_findings, exit_code
 from krm_fn.cli.output_dir import Laid, OutputDir, check_apart, folder_of, laid_out, pieces
 from krm_fn.cli.outputs import OUTPUTS, WITH_RESULTS, appended
+from krm_fn.cli.progress import Progress
 from krm_fn.cli.units import Request, note_all, refuse_nothing, units_of
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import report
-from krm_fn.repositories.rendering import RenderedUnit, render_unit
-from krm_fn.repositories.workspace import nothing
+from krm_fn.pipeline.stages import Outcome
+from krm_fn.repositories.rendering import RenderedUnit, Write, render_unit
+from krm_fn.repositories.workspace import Asked, Workspace, nothing
 from krm_fn.sources.reading import STDIN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from krm_fn.cli.progress import Progress
-    from krm_fn.findings.finding import Finding
-    from krm_fn.pipeline.stages import Outcome
-    from krm_fn.repositories.rendering import Write
-    from krm_fn.repositories.workspace import Asked, Workspace
-    from krm_fn.sources.source import Sources
+from krm_fn.sources.source import Sources
 
 
 class Part(NamedTuple):

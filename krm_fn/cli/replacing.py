@@ -15,15 +15,13 @@ import re
 import shutil
 import stat
 import time
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 from krm_fn.base.console import NAME, file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.sources.files import Stamp, check_regular, leads_out, stamp_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)

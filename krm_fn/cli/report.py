@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from krm_fn.base.errors import UsageError
+from krm_fn.base.objects import Object
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
-from krm_fn.cli.changes_groups import grouped, word_of
+from krm_fn.cli.changes_groups import Group, grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
 from krm_fn.cli.file_flags import schemas_option
 from krm_fn.cli.formats import BASE, combined
+from krm_fn.cli.formats import Report as Checked
 from krm_fn.cli.pens import Pen
+from krm_fn.cli.progress import Progress
 from krm_fn.cli.trees import Change, paths_in, trees_of
 from krm_fn.cli.units import PROCESSES, Request
 from krm_fn.findings import results
@@ -26,15 +30,6 @@ from krm_fn.reporting.input import Change as Changed
 from krm_fn.reporting.input import Report, Unit
 from krm_fn.repositories.workspace import validating
 from krm_fn.sources.reading import STDIN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.changes_groups import Group
-    from krm_fn.cli.formats import Report as Checked
-    from krm_fn.cli.progress import Progress
 
 FORMAT = "html"
 # The page escapes all texts itself.

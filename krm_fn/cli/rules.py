@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,11 +10,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.cli import completion
 from krm_fn.config.checks import CHECKS
 from krm_fn.config.keys import NAMES, hint
-from krm_fn.rules.registry import all_rules, ids
-
-if TYPE_CHECKING:
-    from krm_fn.rules.registry import Rule
-
+from krm_fn.rules.registry import Rule, all_rules, ids
 
 PARTS = ("What it finds", "Why it matters", "Fix", "Example")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -21,10 +22,6 @@ from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.schema import json_schema
 from krm_fn.sizing import prices
 from krm_fn.sizing import schema as capacity_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 FUNCTION = "function-config"
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {

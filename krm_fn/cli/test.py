@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
@@ -14,16 +15,11 @@ from krm_fn.cli import build_flags, completion, options, output_files, progress
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.cases import case as cases
 from krm_fn.cli.cases import running
+from krm_fn.cli.cases.running import Result, Run
 from krm_fn.cli.formats import Case as TestCase
 from krm_fn.cli.formats import counted, junit, tap
 from krm_fn.cli.progress import quiet_option
 from krm_fn.repositories import building
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from krm_fn.cli.cases.running import Result, Run
 
 
 def text(results: Sequence[Result]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import ConfigError, InputError, UsageError
@@ -13,9 +13,6 @@ from krm_fn.base.value import Value
 from krm_fn.cli import options
 from krm_fn.repositories import commits
 from krm_fn.sources.files import is_within
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 class Tree(Value):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,10 +18,15 @@ from krm_fn.cli import build_flags, options
 from krm_fn.cli.build_flags import together
 from krm_fn.cli.file_flags import read_schemas
 from krm_fn.cli.formats import counted
+from krm_fn.cli.progress import Progress
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.stages import Before
 from krm_fn.repositories import running, written
 from krm_fn.repositories.cache import Cache, check_apart, users_folder
 from krm_fn.repositories.clusters import TargetSettings, as_it_is
+from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.loading import Options, Unit
+from krm_fn.repositories.running import Work
 from krm_fn.repositories.types import Discovery
 from krm_fn.repositories.workspace import Asked, Workspace, nothing
 from krm_fn.sources import reading
@@ -28,18 +34,11 @@ from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.skipping import about_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from typing import Any
 
-    from krm_fn.cli.progress import Progress
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.stages import Before
     from krm_fn.repositories.distributing import Workers
-    from krm_fn.repositories.judging import UnitResult
-    from krm_fn.repositories.running import Work
+Key = tuple[str, str]
 
-    Key = tuple[str, str]
 
 PROCESSES, DASK = "processes", "dask"
 

@@ -7,16 +7,12 @@ default.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Container, Mapping, Sequence
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted
 from krm_fn.config.checks import CHECKS, of_text, rule_at, setting_at
 from krm_fn.config.keys import API_VERSION, DOTTED, KEYS, KIND, NAMES, Key, child, hint, map_at, unlike
 from krm_fn.kubevirt.settings import Config
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-    from typing import Any
 
 __all__ = ("Config", "form_of", "laid_over", "merged", "of_list", "read", "stated", "typed", "with_texts")
 

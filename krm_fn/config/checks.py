@@ -5,17 +5,11 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Sequence
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.paths import dotted, put
-from krm_fn.config.keys import LEVELS, NESTED, SWITCHES, child, hint, map_at, unlike
+from krm_fn.config.keys import LEVELS, NESTED, SWITCHES, Key, child, hint, map_at, unlike
 from krm_fn.kubevirt.releases import MINORS, NEWEST_PATCH, Release, parse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from krm_fn.config.keys import Key
 
 NAMES_EXPECTED = "a list of names such as [acme]"
 

@@ -5,16 +5,12 @@ Below are the errors of values that are something else than is expected, and the
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Sequence
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.settings import Config
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 API_VERSION = "kubevirt-render.dev/v1alpha1"
 KIND = "RenderVirtualMachines"

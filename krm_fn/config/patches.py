@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.errors import ConfigError, InputError
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted, number_of_values
-from krm_fn.base.targets import KEYS, Index, target_of
+from krm_fn.base.targets import KEYS, Index, Target, target_of
 from krm_fn.base.value import Value
 from krm_fn.config.keys import child, hint, unlike, with_known_keys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.targets import Target
 
 # Each operation with the keys that it needs beside `op` and `path`.
 OPERATIONS = {"add": "value", "remove": "", "replace": "value", "move": "from", "copy": "from", "test": "value"}

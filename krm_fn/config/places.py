@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.paths import steps
+from krm_fn.base.paths import Path, steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.base.paths import Path
     from krm_fn.yamlio import ListText
+Locate = Callable[[Path], tuple[int, int]]
 
-    Locate = Callable[[Path], tuple[int, int]]
 
 FUNCTION_CONFIG = "functionConfig"
 

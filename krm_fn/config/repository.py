@@ -7,6 +7,7 @@ these keys again.
 from __future__ import annotations
 
 from krm_fn import config
+from krm_fn.base.annotations import Any, Callable, Iterator
 from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.external import CLAIM, PROFILE, External
@@ -17,12 +18,8 @@ from krm_fn.config.keys import API_VERSION, KIND, NAMES, child, hint, map_at, un
 from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS
 from krm_fn.rules.shared.available_objects import API_VERSIONS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+Check = Callable[[object, str], Any]
 
-    Check = Callable[[object, str], Any]
 
 NAME = ".kubevirt-render.yaml"
 # The kinds of objects that others refer to.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.base.bundle import CLUSTER_KINDS
 from krm_fn.config.keys import API_VERSION, KIND
 from krm_fn.config.repository import ACCESS_MODES, KINDS, NAME, VOLUME_MODES, allowed_build_flags
 from krm_fn.config.schema import config_map, form, map_of, nested_values, policies, typed_keys
 
-if TYPE_CHECKING:
-    from typing import Any
+Schema = dict[str, Any]
 
-    Schema = dict[str, Any]
 
 ID = "urn:kubevirt-render:schema:v1alpha1:repository-config"  # a name: nothing is fetched for it
 GLOB: Schema = {"description": "a name or a glob; any if it is absent", "type": ["string", "null"]}

@@ -6,12 +6,13 @@ only note it; so a test turns that keyword into an assertion and holds schema an
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any
 
 from krm_fn.base.targets import KEYS as TARGET_KEYS
 from krm_fn.base.targets import LONGEST
 from krm_fn.config import settings as config_settings
-from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, NESTED, SWITCHES
+from krm_fn.config.keys import API_VERSION, KEYS, KIND, LEVELS, NESTED, SWITCHES, Key
 from krm_fn.config.patches import OPERATIONS
 from krm_fn.config.schema_policies import JUDGED, LONGEST_NAME, STATES
 from krm_fn.config.schema_policies import NAME as POLICY_NAME
@@ -19,13 +20,8 @@ from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.releases import NEWEST_PATCH
 from krm_fn.rules.registry import OWN, all_rules
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+Schema = dict[str, Any]
 
-    from krm_fn.config.keys import Key
-
-    Schema = dict[str, Any]
 
 ID = "urn:kubevirt-render:schema:v1alpha1:function-config"  # a name: nothing is fetched for it
 # A list of names, and the same as text.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import dotted
@@ -11,12 +12,6 @@ from krm_fn.base.value import Value
 from krm_fn.config.keys import child, hint, map_at, unlike, with_known_keys
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.settings import PolicyObject
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
 
 EXPECTED = "a list of policies, bindings and parameters"
 JUDGED = ("kubevirt.io", "pool.kubevirt.io")

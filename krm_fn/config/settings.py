@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path
 from krm_fn.kubevirt.schema.table import forms
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
 
 ROOT = "v1.KubeVirtConfiguration"
 

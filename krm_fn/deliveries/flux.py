@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.flux.applying import action, applied
 from krm_fn.flux.artifact import packed
 from krm_fn.flux.generator import begun, generated
@@ -22,13 +22,8 @@ from krm_fn.flux.steps import delivered, spec_of
 from krm_fn.flux.substitution import FluxError, substitute
 from krm_fn.repositories import building
 from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories.types import Problem
 from krm_fn.rules.input.kustomization_not_built import message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from krm_fn.base.objects import Object
-    from krm_fn.repositories.types import Problem
 
 __all__ = ["FluxError", "action", "applied", "build", "substitute"]
 

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from krm_fn import config
-from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.objects import kind_of, name_of, ref_of
-from krm_fn.base.paths import as_map, dotted, get, with_integers
-from krm_fn.base.redaction import reach, redact_at, shown_path
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, kind_of, name_of, ref_of
+from krm_fn.base.paths import Path, as_map, dotted, get, with_integers
+from krm_fn.base.redaction import Place, reach, redact_at, shown_path
 from krm_fn.base.value import Value
-from krm_fn.explaining.attribution import TOPOLOGY, attributed
+from krm_fn.explaining.attribution import TOPOLOGY, Given, attributed
 from krm_fn.explaining.inference import inferred
-from krm_fn.explaining.inputs import CONFIGURATION, DEFAULT, MATCHERS, OWN, PATCH, Givers
+from krm_fn.explaining.inputs import CONFIGURATION, DEFAULT, MATCHERS, OWN, PATCH, Giver, Givers, Source
 from krm_fn.explaining.rendering import Rendering
+from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.holders import DOMAIN, holder_of, template_path
-from krm_fn.pipeline.analysis import analysis_of
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.analysis import Analysis, analysis_of
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.base.redaction import Place
-    from krm_fn.explaining.attribution import Given
-    from krm_fn.explaining.inputs import Giver, Source
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.analysis import Analysis
     from krm_fn.pipeline.patching import Applying
-    from krm_fn.rules.facts.bundles import Surroundings
+
 
 CATALOGUE = "catalogue"
 REMEMBERED = 100_000

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import CONTAINERS, get
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.paths import CONTAINERS, Path, get
 from krm_fn.base.value import Value
-from krm_fn.explaining.inputs import BY_DEFAULT, CONFIGURATION, DEFAULT, INSTANCETYPE, OWN, PATCH, PREFERENCE, PRESET, Source
-from krm_fn.explaining.rendering import ABSENT, differences, flat
+from krm_fn.explaining.inputs import (
+    BY_DEFAULT,
+    CONFIGURATION,
+    DEFAULT,
+    INSTANCETYPE,
+    OWN,
+    PATCH,
+    PREFERENCE,
+    PRESET,
+    Giver,
+    Source,
+)
+from krm_fn.explaining.rendering import ABSENT, Rendering, differences, flat
 from krm_fn.kubevirt.fields.topology import laid_out
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.explaining.inputs import Giver
-    from krm_fn.explaining.rendering import Rendering
-    from krm_fn.kubevirt.trace import Noted
+from krm_fn.kubevirt.trace import Noted
 
 SAME_BY_DEFAULT, SAME_BY_ANOTHER, SAME_BY_LAYOUT = "default", "another", "layout"
 TOPOLOGY = ("sockets", "cores", "threads")

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.paths import get
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.resolve.lookup import Lookup
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
 
 
 class Inferred(Value):

@@ -6,25 +6,17 @@ the config. So a field of a part is a field in the user's file.
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import Bundle
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.encoding import from_base64
-from krm_fn.base.paths import as_map, get, is_set, put_in
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, get, is_set, put_in
 from krm_fn.base.value import Value
 from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of
+from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.resolve.matcher import MATCHERS as ROWS
-from krm_fn.pipeline.analysis import cluster_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Found, Resolution
-    from krm_fn.pipeline.analysis import Analysis
+from krm_fn.pipeline.analysis import Analysis, cluster_of
 
 INSTANCETYPE, PREFERENCE, PRESET, CONFIGURATION, PATCH = "instancetype", "preference", "preset", "configuration", "patch"
 MATCHERS = tuple(row.field for row in ROWS)

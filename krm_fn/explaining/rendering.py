@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.errors import InputError
-from krm_fn.base.paths import SCALARS, copy, get, put_in
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import SCALARS, Path, copy, get, put_in
 from krm_fn.base.value import Value
-from krm_fn.explaining.inputs import Source
+from krm_fn.explaining.inputs import Givers, Source
 from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.expand.defaults import is_read
+from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE, template_path
 from krm_fn.kubevirt.trace import Trace
 from krm_fn.pipeline import instances
+from krm_fn.pipeline.analysis import Analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.explaining.inputs import Givers
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.pipeline.analysis import Analysis
     from krm_fn.pipeline.patching import Applying, Written
+Leaves = dict[Path, Any]
 
-    Leaves = dict[Path, Any]
 ABSENT: Any = object()
 SIZES = (("domain", "resources"), ("domain", "memory", "hugepages"))  # from which the default of another size is worked out
 ENDLESS = Budget(1 << 62, "")  # a VM that is rendered again without a setting of the cluster was counted before

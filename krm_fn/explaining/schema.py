@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
+from krm_fn.base.objects import Object
 
 ID = "urn:kubevirt-render:schema:v1alpha1:explain"  # a name: nothing is fetched for it
 TEXT: Object = {"type": "string"}

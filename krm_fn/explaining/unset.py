@@ -6,31 +6,25 @@ Rows of the field tables and settings of the cluster are tried out for that.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
-from krm_fn.base.paths import as_map, copy, dotted, get, is_set, steps
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, copy, dotted, get, is_set, steps
 from krm_fn.explaining.inputs import CONFIGURATION, INSTANCETYPE, KUBEVIRT, PREFERENCE, PRESET, ReadCluster, without
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import COMPLETED_SINCE, complete
 from krm_fn.kubevirt.expand.apply import TABLES
 from krm_fn.kubevirt.fields.preset import sections
-from krm_fn.kubevirt.fields.verbs import Application, consulted, enter
+from krm_fn.kubevirt.fields.verbs import Application, Field, consulted, enter
 from krm_fn.kubevirt.holders import POOLED, TEMPLATE
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.matcher import API_VERSION, MATCHERS
 from krm_fn.kubevirt.schema import kinds, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Field
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.schema.node import SchemaNode
-    from krm_fn.kubevirt.settings import Config
+from krm_fn.kubevirt.schema.node import SchemaNode
+from krm_fn.kubevirt.settings import Config
 
 GLOB = frozenset("*?")
 START = "\0"

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
 from krm_fn.base.redaction import HIDDEN
 from krm_fn.base.wording import show
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
 
 SAME = {"default": " (KubeVirt's default is the same)", "another": " (another field gives the same)"}
 LONGEST = 60

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from krm_fn.fast_path.listing import Unreadable
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.objects import Object
+from krm_fn.fast_path.listing import Listing, Unreadable
+from krm_fn.fast_path.shapes import Changes
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain import changes as of_lines
 from krm_fn.yamlio.plain.items import ODD
-from krm_fn.yamlio.plain.lines import NotPlain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.fast_path.listing import Listing
-    from krm_fn.fast_path.shapes import Changes
-    from krm_fn.yamlio.plain.lines import Layout
+from krm_fn.yamlio.plain.lines import Layout, NotPlain
 
 PLACEHOLDER = b"- items: of the list\n"
 WRITTEN_AT_ONCE = 1 << 16  # bytes

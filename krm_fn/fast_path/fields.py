@@ -11,17 +11,14 @@ modes `expand` and `annotate`, without presets, for a VM that nothing is inferre
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable
+from krm_fn.base.paths import Path
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
 from krm_fn.pipeline.modes import PREFIX
 from krm_fn.pipeline.own_texts import KEY, TEXTS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Uses = Callable[[Path], int]
 
-    from krm_fn.base.paths import Path
-
-    Uses = Callable[[Path], int]
 
 FIXED, READ, TEXT, ANY = range(4)
 TYPE: tuple[Path, ...] = (("apiVersion",), ("kind",))

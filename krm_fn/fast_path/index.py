@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterator, Sequence
 from krm_fn.base.bundle import DEFAULT_NAMESPACE, Bundle, Entry, is_cluster_kind
 from krm_fn.base.objects import group_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.fast_path.listing import Listing
+from krm_fn.fast_path.listing import Listing
 
 
 class Late:

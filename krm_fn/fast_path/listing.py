@@ -5,22 +5,17 @@ For each item, its type, its name and its likeness to others are kept. Its value
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object
 from krm_fn.fast_path.fields import uses_of
-from krm_fn.fast_path.shapes import Shapes
+from krm_fn.fast_path.shapes import Likeness, Names, Shapes
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
-from krm_fn.yamlio.plain.lines import NotPlain
+from krm_fn.yamlio.plain.lines import Layout, NotPlain
 from krm_fn.yamlio.plain.split import check, first_item, item_end, regions
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+Read = tuple[Object, Layout | None]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.fast_path.shapes import Likeness, Names
-    from krm_fn.yamlio.plain.lines import Layout
-
-    Read = tuple[Object, Layout | None]
 
 VM = "VirtualMachine"
 # The first lines of VMs. A VM is read only when it is rendered: VMs are the most objects, and no object refers to them.

@@ -9,34 +9,28 @@ from __future__ import annotations
 import sys
 
 from krm_fn import config
+from krm_fn.base.annotations import Any, BinaryIO, Iterable, Sequence, TextIO
 from krm_fn.base.bundle import LIST, Entry, is_list
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.objects import IGNORE, LIST_VERSIONS, PREVIOUS_NAMES, annotations_of
+from krm_fn.base.objects import IGNORE, LIST_VERSIONS, PREVIOUS_NAMES, Object, annotations_of
 from krm_fn.base.paths import put_in
 from krm_fn.fast_path.edits import Edits
 from krm_fn.fast_path.index import ListingBundle
 from krm_fn.fast_path.listing import VM, Listing, Unreadable
+from krm_fn.fast_path.shapes import Changes, Likeness, Shape
+from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import schema
 from krm_fn.kubevirt.api_versions import is_served
 from krm_fn.kubevirt.catalogue_names import NAMES as BUILTIN
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS, removed_fields
+from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.kubevirt.schema import READ, ObjectFacts
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.analysis import Analysis, analysis_of, large
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.needs import NAMED, any_speaks
 from krm_fn.yamlio.plain.lines import NotPlain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, BinaryIO, TextIO
-
-    from krm_fn.base.objects import Object
-    from krm_fn.fast_path.shapes import Changes, Likeness, Shape
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.resolve import Resolver
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts.vms import VmFacts
 
 NOTHING: Object = {}
 MODES = ("expand", "annotate")

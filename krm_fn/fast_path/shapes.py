@@ -10,14 +10,16 @@ from __future__ import annotations
 from _operator import itemgetter, ne  # `operator` would load what is not needed here
 from itertools import compress
 
-from krm_fn.base.paths import put_in
-from krm_fn.fast_path.fields import ANY, FIXED, NAMES, READ, TEXT
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.paths import Path, put_in
+from krm_fn.fast_path.fields import ANY, FIXED, NAMES, READ, TEXT, Uses
 from krm_fn.pipeline.own_texts import EACH
 from krm_fn.yamlio.plain.lines import (
     CLIPPED,
     LETTERS,
     SCALAR,
     STRIPPED,
+    Layout,
     NotPlain,
     indent_of,
     is_text,
@@ -27,22 +29,14 @@ from krm_fn.yamlio.plain.lines import (
     token,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
+# The lines with a READ value that differs from the value in the shape's first item: number and line of each.
+Difference = tuple[int | str, ...]
+# Items that have the same shape and difference are rendered in the same way.
+Likeness = tuple["Shape", Difference]
+Names = tuple[str | None, str | None]
+# A text replaces the lines `start` to `end` of an item, change after change; see `krm_fn.yamlio.plain.changes`.
+Changes = tuple[int | str | None, ...]
 
-    from krm_fn.base.paths import Path
-    from krm_fn.fast_path.fields import Uses
-    from krm_fn.yamlio.plain.lines import Layout
-
-    # The lines with a READ value that differs from the value in the shape's first item: number and line of each.
-    Difference = tuple[int | str, ...]
-    # Items that have the same shape and difference are rendered in the same way.
-    Likeness = tuple["Shape", Difference]
-    Names = tuple[str | None, str | None]
-    # A text replaces the lines `start` to `end` of an item, change after change; see `krm_fn.yamlio.plain.changes`.
-    Changes = tuple[int | str | None, ...]
 
 BLOCKS = (CLIPPED, STRIPPED)
 FIRST_OF_BLOCK, IN_BLOCK = 4, 5  # uses of the lines of a block of text, in addition to those of `fields`

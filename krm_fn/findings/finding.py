@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Ref
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Ref
-    from krm_fn.base.paths import Path
 
 SEVERITIES = ("error", "warning", "info")
 

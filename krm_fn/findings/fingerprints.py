@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from krm_fn.base.objects import Ref
 from krm_fn.base.paths import dotted
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding, Suppressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, TypeVar
-
-    from krm_fn.base.objects import Ref
-    from krm_fn.findings.finding import Finding, Suppressed
+    from typing import TypeVar
 
     T = TypeVar("T")
+
 
 # SARIF's name for the method by which the fingerprints are made.
 NAME = "kubevirtRender/v1"

@@ -7,17 +7,17 @@ conflict a million times.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.errors import InputError
+from krm_fn.base.paths import Path
 from krm_fn.findings.finding import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any, TypeVar
-
-    from krm_fn.base.paths import Path
+    from typing import TypeVar
 
     Item = TypeVar("Item")
+
 
 MOST = 1_000
 COUNTED = 10_000  # the count ends here if counting takes long

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterable, Mapping, Sequence, TextIO
+from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import NAME, REPOSITORY, decoded, file_name, one_line, printable
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, dotted, get
 from krm_fn.base.redaction import redact
-from krm_fn.findings.finding import SEVERITIES, UNSET
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any, TextIO
-
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.findings.finding import Finding, Related
+from krm_fn.findings.finding import SEVERITIES, UNSET, Finding, Related
 
 NOT_BUILT, UNREADABLE = "kustomization-not-built", "unreadable-document"
 MOST_TARGETS = 3  # that a line names

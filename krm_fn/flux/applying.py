@@ -8,17 +8,11 @@ upstream: fluxcd/pkg ssa/normalize/normalize.go, ssa/manager_apply.go; kustomize
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING
+from typing import Any
 
-from krm_fn.base.objects import annotations_of, kind_of, labels_of, metadata, text
+from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, text
 from krm_fn.base.paths import as_list, as_map
-from krm_fn.flux.shapes import ANY, LABELS, NUMBER, TEXT, TEXTS, TRUTH, WrongTypeError, shaped
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.flux.shapes import Shape
+from krm_fn.flux.shapes import ANY, LABELS, NUMBER, TEXT, TEXTS, TRUTH, Shape, WrongTypeError, shaped
 
 GROUP = "kustomize.toolkit.fluxcd.io"
 # The ways of applying an object, by its labels and annotations. The first one that holds counts; values may be in any case.

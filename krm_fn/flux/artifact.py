@@ -7,19 +7,18 @@ upstream: fluxcd/pkg sourceignore, artifact/storage/archive.go
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.flux.patterns import BadPatternError, matches
 from krm_fn.flux.substitution import FluxError
 from krm_fn.sources.files import read_found
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Steps = Sequence[str]
 
-    Steps = Sequence[str]
 
 FILE = ".sourceignore"
 GIT = ".git"

@@ -6,11 +6,12 @@ upstream: fluxcd/pkg kustomize/kustomize_generator.go:GenerateManifest, scanMani
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import kind_of, metadata, text
+from krm_fn.base.objects import Object, kind_of, metadata, text
 from krm_fn.base.paths import as_list
 from krm_fn.flux.shapes import KUSTOMIZATION, WrongTypeError, shaped
 from krm_fn.flux.substitution import FluxError
@@ -19,12 +20,6 @@ from krm_fn.sources.files import is_within, read_found
 from krm_fn.yamlio.documents import read_repeating
 from krm_fn.yamlio.events import YAMLError
 from krm_fn.yamlio.reader import read_piece
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 HEAD = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 # Flux replaces these of the kustomization by its own, where it has any.

@@ -6,16 +6,14 @@ upstream: fluxcd/pkg envsubst/funcs.go, envsubst/template.go
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from krm_fn.base.work import Budget
 from krm_fn.flux.patterns import BadPatternError, matches
 from krm_fn.flux.templates import BadSubstitutionError, Expression, parsed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+Arguments = Sequence[bytes]
 
-    Arguments = Sequence[bytes]
 
 # They give a text where the variable is unset, and that is no error. Only the forms with a colon, and `=`, can be written.
 DEFAULTING = ("=", ":-", ":=", ":?", ":+")

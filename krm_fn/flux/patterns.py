@@ -5,10 +5,7 @@ upstream: fluxcd/pkg envsubst/path/match.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
 ANY = b"*"
 

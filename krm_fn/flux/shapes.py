@@ -5,14 +5,12 @@ upstream: kustomize api/types; fluxcd/pkg apis/kustomize; kustomize-controller a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.yamlio.emit import number_text
 
-if TYPE_CHECKING:
-    from typing import Any
+Shape = str | list[Any] | dict[str, Any]
 
-    Shape = str | list[Any] | dict[str, Any]
 
 # Kinds of values. `TEXT` takes numbers and truths as text where kustomize's own YAML is read; `PLAIN` never does: Go's reader
 # does not see the type of what is in an embedded struct.

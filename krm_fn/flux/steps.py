@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.base.encoding import from_base64
-from krm_fn.base.objects import annotations_of, group_of, kind_of, metadata, name_of, namespace_of, text
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, with_scalars
 from krm_fn.base.work import Budget
 from krm_fn.flux.applying import added_to
@@ -19,12 +20,6 @@ from krm_fn.flux.operators import UNITS
 from krm_fn.flux.shapes import SPEC, WrongTypeError, shaped
 from krm_fn.flux.substitution import FluxError, substitute
 from krm_fn.yamlio.scalars import as_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 KUSTOMIZE = "kustomize.config.k8s.io"  # the group of kustomize's own kinds
 DECRYPT, DISABLED = "kustomize.toolkit.fluxcd.io/decrypt", "disabled"

@@ -8,20 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import annotations_of, labels_of
-from krm_fn.base.work import SpentError
+from krm_fn.base.objects import Object, annotations_of, labels_of
+from krm_fn.base.work import Budget, SpentError
 from krm_fn.flux.operators import UnsetVariableError, substituted
 from krm_fn.flux.templates import BadSubstitutionError
 from krm_fn.yamlio.reader import read_piece
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.work import Budget
 
 SWITCH, OFF = "kustomize.toolkit.fluxcd.io/substitute", "disabled"  # a label or an annotation
 NAME = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")

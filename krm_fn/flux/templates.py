@@ -6,12 +6,11 @@ upstream: fluxcd/pkg envsubst/parse/parse.go, envsubst/parse/scan.go
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+Accept = Callable[[str, int], bool]
 
-    Accept = Callable[[str, int], bool]
 
 END = "\0"
 DEEPEST = 100  # levels of expressions in one another; Go has no limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from krm_fn import config, yamlio
+from krm_fn.base.annotations import BinaryIO, Callable, TextIO
 from krm_fn.base.console import NAME, one_line, printable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import LIST_VERSIONS, place_of
@@ -13,9 +14,6 @@ from krm_fn.pipeline import stages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import BinaryIO, TextIO
-
     from krm_fn.yamlio import ListText
 
 

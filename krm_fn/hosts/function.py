@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import BinaryIO, TextIO
 from krm_fn.base.console import NAME
 
 try:
@@ -19,10 +20,6 @@ except ImportError:
     from os import environ  # type: ignore[assignment]
 
     FAST_PATH, VERBOSE, OFF = "KUBEVIRT_RENDER_FAST_PATH", "KUBEVIRT_RENDER_VERBOSE", "off"  # type: ignore[assignment]
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO, TextIO
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:

@@ -7,14 +7,11 @@ KUSTOMIZE_PLUGIN_CONFIG_ROOT when it calls a plugin. More arguments, which a con
 from __future__ import annotations
 
 from krm_fn import config, yamlio
+from krm_fn.base.annotations import BinaryIO, TextIO
 from krm_fn.base.errors import ConfigError
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.pipeline import stages
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import BinaryIO, TextIO
 
 
 def run(file: str, data: bytes, out: BinaryIO, err: TextIO) -> int:

@@ -5,15 +5,10 @@ upstream: pkg/virt-operator/resource/generate/components/crds.go, staging/src/ku
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.objects import Object, group_of, kind_of, text
 from krm_fn.base.paths import get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.releases import lacks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version, lacks
 
 CORE, INSTANCETYPE, POOL, FLAVOR = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io", "flavor.kubevirt.io"
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, get, is_nonzero, is_set
+from krm_fn.base.annotations import Any, Iterable
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, get, is_nonzero, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import Quantity, parse
-from krm_fn.kubevirt.releases import NEWEST, NEWEST_PATCH, Release
+from krm_fn.kubevirt.releases import NEWEST, NEWEST_PATCH, Release, Version
 from krm_fn.kubevirt.schema import strange_names
+from krm_fn.kubevirt.settings import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.base.patterns import Patterns
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.settings import Config
+
 
 # With this annotation on the KubeVirt object, isolated emulator threads get an even number of CPUs.
 EVEN_PARITY = "alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity"

@@ -5,24 +5,20 @@ upstream: pkg/virt-config/featuregate/active.go, feature-gates.go:IsEnabled; pkg
 
 from __future__ import annotations
 
-from krm_fn.base.objects import annotations_of, name_of, text
+from krm_fn.base.annotations import Callable, Iterable, Iterator
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import Object, annotations_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.gates import enabled
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.pods.devices import INJECTION_GATE, RESOURCE_NAME
 from krm_fn.kubevirt.pods.support import IMAGE_VOLUME_GATE
+from krm_fn.kubevirt.releases import Release
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+# What of an instance's spec, of its namespace and of the bundle an open gate concerns: names, in order; nothing for none.
+Concerned = Callable[[Object, str, Bundle], Iterable[str]]
 
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release
-
-    # What of an instance's spec, of its namespace and of the bundle an open gate concerns: names, in order; nothing for none.
-    Concerned = Callable[[Object, str, Bundle], Iterable[str]]
 
 INJECTOR = "network-resources-injector"
 INJECTED_BY = ("Deployment", "DaemonSet", "MutatingWebhookConfiguration")

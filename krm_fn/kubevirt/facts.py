@@ -6,18 +6,12 @@ for the VM template of a pool. The runner adds the pool's prefix.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import number_of_values
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, Ref
+from krm_fn.base.paths import Path, number_of_values
 from krm_fn.base.value import Value, put
 from krm_fn.findings.finding import UNSET
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object, Ref
-    from krm_fn.base.paths import Path
-
 
 # The reason for which a name that a later step fills in can't be resolved.
 OPEN = "placeholder"

@@ -6,17 +6,11 @@ All code that reads VMs and instances uses these rows. Other facts about a kind 
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Mapping
+from krm_fn.base.objects import Object, group_of, kind_of
+from krm_fn.base.paths import Path, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import CORE, POOL, SUCCESSORS, is_first_instance
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 # Places in a VM.
 TEMPLATE = ("spec", "template")  # the template of its instance: metadata and spec

@@ -8,20 +8,13 @@ release of KubeVirt each: 1.14 KubeVirt 1.4, and so on up to 1.18 and 1.8; later
 
 from __future__ import annotations
 
-from krm_fn.base.objects import annotations_of, text
-from krm_fn.base.paths import as_list, as_map, copy, get, is_set, put
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.objects import Object, annotations_of, text
+from krm_fn.base.paths import Path, as_list, as_map, copy, get, is_set, put
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.gates import BETA, BETA_IS_OPEN, GATES, state
 from krm_fn.kubevirt.configuration import EVEN_PARITY
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 PATCH = "kubevirt.kubevirt.io/jsonpatch"
 GATES_AT: Path = ("developerConfiguration", "featureGates")

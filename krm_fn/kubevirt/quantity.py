@@ -5,11 +5,8 @@ upstream: k8s.io/apimachinery/pkg/api/resource
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.value import Value, put
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 # The three families of suffixes. The result of a calculation has the family of its operand.
 DECIMAL_SI = "DecimalSI"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 
@@ -14,10 +15,7 @@ MEASURED_SINCE = {"pods": (1, 4), "instances": (1, 4)}
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Protocol, TypeVar
-
-    Version = tuple[int, ...]
 
     class Dated(Protocol):
         """A row of a table, with the releases that have it."""
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
         def until(self) -> Version: ...
 
     Row = TypeVar("Row", bound=Dated)
+Version = tuple[int, ...]
 
 
 class Release(Value):

@@ -7,20 +7,15 @@ upstream: pkg/api/v1/schema.go and types.go of the releases named here
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import HOLDERS, template_path, vm_path
+from krm_fn.kubevirt.releases import Release, Version
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+Rows = tuple[tuple[Path, bool, tuple["Removed", ...]], ...]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
-
-    Rows = tuple[tuple[Path, bool, tuple["Removed", ...]], ...]
 
 # The kinds that may hold such fields, by API group and kind.
 TEMPLATES = frozenset(HOLDERS)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.releases import Release
 
 # The values of `defaults` with which a user declares that the cluster uses KubeVirt's defaults for everything that is not set.
 CLUSTER_DEFAULTS = ("cluster", "pinned")

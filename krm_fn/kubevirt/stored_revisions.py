@@ -5,18 +5,12 @@ upstream: pkg/instancetype/revision/store.go, pkg/instancetype/upgrade/handler.g
 
 from __future__ import annotations
 
-from krm_fn.base.objects import labels_of, metadata, name_of, namespace_of, text
-from krm_fn.base.paths import as_map, copy, get, is_set
-from krm_fn.kubevirt.resolve.matcher import API_VERSION, GROUP
+from krm_fn.base.objects import Object, labels_of, metadata, name_of, namespace_of, text
+from krm_fn.base.paths import Path, as_map, copy, get, is_set
+from krm_fn.kubevirt.facts import Found
+from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.resolve.matcher import API_VERSION, GROUP, Matcher
 from krm_fn.kubevirt.resolve.revision import canonical_spec
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.resolve.matcher import Matcher
 
 KIND = "ControllerRevision"
 VERSION = "v1beta1"

@@ -11,19 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.kubevirt.api_versions import CORE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 # A parameter in a text, and as the whole of a value that need not be a text.
 IN_TEXT = re.compile(r"\$\{([A-Za-z0-9_]+)\}")

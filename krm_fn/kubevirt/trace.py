@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import copy
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, copy
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 
 class Noted:

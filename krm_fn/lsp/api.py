@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from krm_fn.base.paths import EACH
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.fields.run_strategy import RUN_STRATEGIES
 from krm_fn.kubevirt.admission.specs import GROUPS
 from krm_fn.kubevirt.holders import HOLDERS
+from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.schema import kinds, table
+from krm_fn.kubevirt.schema.node import SchemaNode
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+Span = tuple[Version, Version]
 
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.schema.node import SchemaNode
-
-    Span = tuple[Version, Version]
 
 # Places that the table leaves to Kubernetes.
 METADATA = ("name", "namespace", "labels", "annotations")

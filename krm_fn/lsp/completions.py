@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.catalogue import view
 from krm_fn.kubevirt.holders import HOLDERS, INSTANCE_SPEC
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.matcher import MATCHERS
 from krm_fn.kubevirt.schema.kinds import KINDS
 from krm_fn.lsp.answers import Completion, Span
 from krm_fn.lsp.api import METADATA, field_at, fields_at
-from krm_fn.lsp.index import INNER, REVISION, inner_names, namespace_of
+from krm_fn.lsp.index import INNER, REVISION, Index, inner_names, namespace_of
 from krm_fn.rules.shared.object_references import OWNERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.lsp.index import Index
     from krm_fn.lsp.outline import Entry, Here, Outline
+
 
 MAPS = ("labels", "annotations")
 SERVED = tuple(dict.fromkeys(row.kind for row in KINDS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -11,15 +12,13 @@ from lsprotocol import types as lsp
 from pygls import uris
 
 from krm_fn.base.console import NAME
+from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Span, Symbol
+from krm_fn.lsp.index import Place
 from krm_fn.lsp.session import path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pygls.workspace import TextDocument
 
-    from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Span, Symbol
-    from krm_fn.lsp.index import Place
 
 SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
-from krm_fn.findings.finding import UNSET
+from krm_fn.findings.finding import UNSET, Finding
 from krm_fn.findings.results import link_to
 from krm_fn.lsp.answers import Action, Diagnostic, Edit, Related, Span
 from krm_fn.lsp.index import Place
 from krm_fn.lsp.outline import Outline
-from krm_fn.repositories.fixes import fixed, is_certain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from krm_fn.findings.finding import Finding
-    from krm_fn.repositories.fixes import Fix
+from krm_fn.repositories.fixes import Fix, fixed, is_certain
 
 
 def diagnostics(findings: Iterable[Finding], lines: Sequence[str]) -> Iterator[Diagnostic]:

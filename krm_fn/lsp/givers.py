@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import RenderError
 from krm_fn.base.markdown import code, prose
-from krm_fn.base.paths import dotted, get
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, dotted, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.lsp import sizes
@@ -14,11 +16,8 @@ from krm_fn.repositories.explained import explained as of_unit
 from krm_fn.repositories.explained_places import with_places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.repositories.homes import Material
+
 
 OWN, DEFAULT = "vm", "default"
 # The last keys of quantities that people read as sizes.

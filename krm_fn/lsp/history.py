@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.errors import RenderError
 from krm_fn.base.markdown import code
+from krm_fn.base.objects import Object
 from krm_fn.changes.diffing import compare
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import side
 from krm_fn.changes.summary import called
+from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import commits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.lsp.sizes import Key
     from krm_fn.lsp.workspace import Workspace
+
 
 MOST_CHANGES = 8
 

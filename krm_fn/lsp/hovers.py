@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.errors import RenderError
 from krm_fn.base.markdown import code, prose
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.catalogue import KINDS, view
 from krm_fn.kubevirt.holders import HOLDERS
+from krm_fn.kubevirt.releases import Release
 from krm_fn.lsp import givers, sizes
 from krm_fn.lsp.answers import Hover, Span
-from krm_fn.lsp.api import field_at
-from krm_fn.lsp.index import namespace_of
+from krm_fn.lsp.api import Field, field_at
+from krm_fn.lsp.givers import Explained
+from krm_fn.lsp.index import Index, Name, Occurrence, namespace_of
+from krm_fn.lsp.sizes import Key
 from krm_fn.sizing.rows import live_migration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.lsp.api import Field
-    from krm_fn.lsp.givers import Explained
-    from krm_fn.lsp.index import Index, Name, Occurrence
     from krm_fn.lsp.outline import Here, Outline
-    from krm_fn.lsp.sizes import Key
+
 
 FILE = Path(__file__).with_name("field_texts.txt")
 VM, INSTANCE = "VirtualMachine", "VirtualMachineInstance"

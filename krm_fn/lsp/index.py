@@ -5,22 +5,19 @@ Patches and bases count as well: the index is made from the lines of the files, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.bundle import CLUSTER_KINDS, DEFAULT_NAMESPACE
-from krm_fn.base.paths import get
+from krm_fn.base.paths import Path, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.holders import DATA_VOLUMES, HOLDERS, INSTANCE_SPEC
+from krm_fn.kubevirt.holders import DATA_VOLUMES, HOLDERS, INSTANCE_SPEC, Holder
 from krm_fn.kubevirt.resolve.matcher import MATCHERS
 from krm_fn.rules.shared.object_references import OWNERS, places_of, tree_of, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.holders import Holder
     from krm_fn.lsp.outline import Entry, Outline
+
 
 REVISION = "ControllerRevision"
 # Kinds of which one stands for the other: a DataVolume makes a claim of its name.

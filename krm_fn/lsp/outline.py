@@ -7,11 +7,9 @@ not understand, it passes over. It tells where the cursor is; what a text means,
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#&*!|>%@`{}\[\],"'-][^#]*?|-[^\s#][^#]*?)\s*:(?=\s|$)""")
 SIMPLE = re.compile(r"([\w./-]*\w)\s*:(?=\s|$)")  # nearly all keys

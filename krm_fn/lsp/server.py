@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -19,16 +20,11 @@ from pygls.lsp.server import LanguageServer
 from krm_fn import __version__
 from krm_fn.base.console import NAME
 from krm_fn.base.value import Value
+from krm_fn.lsp.answers import Diagnostic
 from krm_fn.lsp.converting import Converter, file_of, uri_of
+from krm_fn.lsp.index import Place
 from krm_fn.lsp.session import ALL, Session
 from krm_fn.repositories.pools import cores
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.lsp.answers import Diagnostic
-    from krm_fn.lsp.index import Place
 
 PAUSE = 0.02  # seconds without a further change before a text is judged
 SETTINGS = "kubevirtRender"  # where the server's own settings stand among those of an editor

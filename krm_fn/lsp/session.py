@@ -6,37 +6,30 @@ Each method answers one request about a place in a file. None of them fails for 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import CLUSTER_KINDS, effective_namespace
 from krm_fn.base.errors import RenderError
-from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import get
 from krm_fn.config.repository import NAME
+from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.lsp import sizes
+from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
 from krm_fn.lsp.completions import completions
 from krm_fn.lsp.diagnostics import actions, diagnostics
 from krm_fn.lsp.givers import Explained, explained
 from krm_fn.lsp.history import before, change, committed
 from krm_fn.lsp.hovers import Known, hover
-from krm_fn.lsp.index import Name
-from krm_fn.lsp.sizes import Machines, hints, key_of
+from krm_fn.lsp.index import Index, Name, Place
+from krm_fn.lsp.sizes import Key, Machines, hints, key_of
 from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import Workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.findings.finding import Finding
-    from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
-    from krm_fn.lsp.index import Index, Place
-    from krm_fn.lsp.sizes import Key
-    from krm_fn.repositories.homes import Material
+from krm_fn.repositories.homes import Material
 
 # What concerns the whole workspace: its config.
 ALL = (NAME,)

@@ -6,11 +6,12 @@ reference, such as to an instancetype, the size that is effective is shown.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from krm_fn.base.bundle import effective_namespace, entries
 from krm_fn.base.errors import RenderError
-from krm_fn.base.objects import group_of, kind_of, name_of
+from krm_fn.base.objects import Object, group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt import quantity
 from krm_fn.kubevirt.holders import HOLDERS
@@ -20,14 +21,11 @@ from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.base.objects import Object
     from krm_fn.lsp.outline import Entry, Outline
     from krm_fn.repositories.homes import Material
     from krm_fn.sources.source import Sources
+Key = tuple[str, str, str]
 
-    Key = tuple[str, str, str]
 
 GIB = 1024**3
 MIB = 1024**2

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, HOLDERS, INSTANCE_SPEC
 from krm_fn.lsp.answers import Span, Symbol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from krm_fn.lsp.outline import Entry, Outline
+
 
 # Lists of named parts in a VM.
 PARTS = (

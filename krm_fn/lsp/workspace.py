@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base.errors import RenderError
 from krm_fn.base.keeping import Keeper
 from krm_fn.config.repository import NAME
 from krm_fn.findings import fingerprints
+from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
-from krm_fn.lsp.index import Index, occurrences
+from krm_fn.lsp.index import Index, Occurrence, occurrences
 from krm_fn.lsp.outline import Outline
 from krm_fn.repositories import building
 from krm_fn.repositories.builds import Builds
-from krm_fn.repositories.fixes import agreed
+from krm_fn.repositories.fixes import Fix, agreed
+from krm_fn.repositories.homes import Material
 from krm_fn.repositories.judging import UnitResult, judge, release_of
 from krm_fn.repositories.kustomization import read as read_kustomization
 from krm_fn.repositories.loading import Options, Parsed, Unit, built_of, read
@@ -24,6 +28,7 @@ from krm_fn.repositories.packages import is_below
 from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
+from krm_fn.repositories.types import Target
 from krm_fn.repositories.workspace import Asked, validating
 from krm_fn.repositories.workspace import Workspace as Searched
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, repository, with_unsaved
@@ -31,16 +36,8 @@ from krm_fn.sources.salvage import findings as salvaged
 from krm_fn.sources.salvage import salvage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from typing import Any
 
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.lsp.index import Occurrence
-    from krm_fn.repositories.fixes import Fix
-    from krm_fn.repositories.homes import Material
-    from krm_fn.repositories.types import Target
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))

@@ -7,8 +7,11 @@ A text that is written with `RENAMED_KEYS` as its `successors` keeps the lines a
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator, Mapping, Sequence
 from krm_fn.base.bundle import Bundle
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.releases import Release
 from krm_fn.migrate import forms
 from krm_fn.migrate.flavors import MATCHER
 from krm_fn.migrate.migration import Migration
@@ -16,18 +19,10 @@ from krm_fn.migrate.presets import migrate_presets
 from krm_fn.migrate.rewrites import CHOICE, rewritten
 from krm_fn.pipeline.modes import replaced
 from krm_fn.rules import registry
-from krm_fn.rules.facts.migrations import MigrationFacts
+from krm_fn.rules.facts.migrations import Leftover, MigrationFacts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+Way = tuple[Release, Mapping[str, str]]
 
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts.migrations import Leftover
-
-    Way = tuple[Release, Mapping[str, str]]
 
 __all__ = ["RENAMED_KEYS", "migrate"]
 

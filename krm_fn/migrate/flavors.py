@@ -6,9 +6,11 @@ that refer to it.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt.expand import apply
+from krm_fn.kubevirt.facts import Found, ResolutionError
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.resolve import INSTANCETYPE
 from krm_fn.kubevirt.resolve.flavors import FLAVOR
@@ -16,10 +18,8 @@ from krm_fn.migrate.forms import HELD, renamed, with_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found, ResolutionError
     from krm_fn.migrate.migration import Migration, User
+
 
 GUEST = ("memory", "guest")
 MATCHER = {"flavor": "instancetype"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import kind_of, text
-from krm_fn.base.paths import as_list, copy, get, put
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, kind_of, text
+from krm_fn.base.paths import Path, as_list, copy, get, put
 from krm_fn.kubevirt.api_versions import FIRST_API_VERSION, present_form
 from krm_fn.kubevirt.fields.topology import DEPRECATED
 from krm_fn.kubevirt.holders import template_path, vm_path
@@ -13,12 +15,8 @@ from krm_fn.kubevirt.resolve.flavors import present_preference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.migrate.migration import Migration
+
 
 HELD: Object = {}  # compared by identity
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace, is_cluster_kind
-from krm_fn.base.objects import name_of, text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace, is_cluster_kind
+from krm_fn.base.objects import Object, name_of, text
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import present_form
+from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import vm_path
-from krm_fn.kubevirt.resolve import MATCHERS, Resolver
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.resolve import MATCHERS, Matcher, Resolver
 from krm_fn.kubevirt.resolve.flavors import FLAVOR
 from krm_fn.rules.facts.migrations import Leftover
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.resolve import Matcher
 
 
 class User(Value):

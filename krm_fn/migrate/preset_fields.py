@@ -5,22 +5,17 @@ A preset's firmware is skipped. It never reaches the instance of a VM, which has
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, copy, get, put
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, copy, get, put
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.fields.preset import sections
 from krm_fn.kubevirt.fields.topology import counts
 from krm_fn.kubevirt.presets.domain import offered
+from krm_fn.kubevirt.releases import Release
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
-
-    Misfit = tuple[str, Path, Any]
+Misfit = tuple[str, Path, Any]
 
 
 class Becomes(Value):

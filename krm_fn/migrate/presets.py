@@ -6,18 +6,20 @@ that it matches can use them. Other presets stay: all releases serve them.
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, labels_of, metadata, name_of
-from krm_fn.base.paths import as_map, copy, get, is_set
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, annotations_of, labels_of, metadata, name_of
+from krm_fn.base.paths import Path, as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.fields.preset import sections
 from krm_fn.kubevirt.holders import template_path, vm_path
 from krm_fn.kubevirt.presets import Presets
-from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR, domain_of, offers
+from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR, Preset, domain_of, offers
 from krm_fn.kubevirt.presets.era import EXCLUDE
 from krm_fn.kubevirt.presets.index import KIND
 from krm_fn.kubevirt.presets.selector import problems
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.kubevirt.schema.flaws import NULL
@@ -27,15 +29,8 @@ from krm_fn.pipeline.modes import replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.presets.domain import Preset
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.migrate.migration import Migration
+
 
 GROUP = "kubevirt.io"
 API_VERSION_OF_PRESETS = f"{GROUP}/v1"

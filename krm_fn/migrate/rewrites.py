@@ -6,15 +6,18 @@ nothing changes. HELD means that the object must stay as it is.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, labels_of, name_of, text
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.annotations import Callable, Collection
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, group_of, kind_of, labels_of, name_of, text
+from krm_fn.base.paths import Path, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import FLAVOR, INSTANCETYPE, KINDS, SUCCESSORS
 from krm_fn.kubevirt.fields.topology import NAMED_SINCE
 from krm_fn.kubevirt.holders import template_path
 from krm_fn.kubevirt.presets.domain import DOMAIN
+from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
-from krm_fn.kubevirt.resolve import decode
+from krm_fn.kubevirt.resolve import Payload, decode
 from krm_fn.kubevirt.resolve.flavors import READS_REVISIONS
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.migrate.flavors import follow_flavor, hold_flavor
@@ -35,18 +38,11 @@ from krm_fn.migrate.forms import (
 )
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.resolve import Payload
     from krm_fn.migrate.migration import Migration, User
 
     Step = Callable[[Object, Entry, Migration], Object]
+
 
 # The two deprecated preferences for EFI become one `preferredEfi`, if that has the same effect.
 # upstream: pkg/instancetype/preference/apply/firmware.go:applyFirmwarePreferences

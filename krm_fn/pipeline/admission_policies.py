@@ -5,32 +5,26 @@ What a policy says counts as the answer of a cluster only if the policy is bound
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator, Mapping, Sequence
 from krm_fn.base.bundle import Entry, effective_namespace
-from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, ref_of
-from krm_fn.base.paths import as_map, get, number_of_values
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, name_of, ref_of
+from krm_fn.base.paths import Path, as_map, get, number_of_values
 from krm_fn.base.wording import show
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
+from krm_fn.findings.finding import Finding
 from krm_fn.pipeline.policy_repeats import repeats
 from krm_fn.pipeline.policy_subjects import Subject, Subjects
 from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
+from krm_fn.policies.judging import Failure
 from krm_fn.policies.matching import UPDATE
 from krm_fn.policies.reads import field_of
 from krm_fn.policies.remembered import RememberedPolicies
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+Key = tuple[str, str, str, str]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
-    from krm_fn.policies.judging import Failure
-    from krm_fn.rules.facts.bundles import BundleFacts
-
-    Key = tuple[str, str, str, str]
 
 EVALUATE = "kubevirt-render.dev/evaluate"
 MOST_VALUES = 100_000  # in a policy; the store of an API server takes 1.5 MB

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, name_of
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, annotations_of, name_of
+from krm_fn.base.paths import Path, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
+from krm_fn.kubevirt.facts import Expansion, Found, Resolution
 from krm_fn.kubevirt.holders import SERVED, vm_path
-from krm_fn.kubevirt.releases import require_measured
+from krm_fn.kubevirt.releases import Release, require_measured
 from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.kubevirt.settings import Config
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
-from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.facts.vms import InstanceFacts, VmFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Expansion, Found, Resolution
     from krm_fn.kubevirt.presets.index import Presets
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.kubevirt.trace import Trace
-    from krm_fn.rules.facts.vms import InstanceFacts
+
 
 VM = "VirtualMachine"
 # Up to 1.4 the VMs that KubeVirt's expander gets have passed the mutating webhook, so they have all defaults.

@@ -5,15 +5,12 @@ from __future__ import annotations
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.kubevirt.releases import is_measured
 from krm_fn.pipeline.capacity import demands_of
+from krm_fn.pipeline.stopped import Instances
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.quotas import QuotaFacts
 from krm_fn.sizing import quotas
+from krm_fn.sizing.quotas import QuotaUse
 from krm_fn.sizing.rows import compared
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.pipeline.stopped import Instances
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.sizing.quotas import QuotaUse
 
 
 def with_bounds(facts: BundleFacts, instances: Instances) -> BundleFacts:

@@ -5,44 +5,30 @@ from __future__ import annotations
 from functools import partial
 
 from krm_fn import config
-from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.objects import group_of, kind_of, name_of
-from krm_fn.base.paths import as_list, dotted, get, with_integers
+from krm_fn.base.annotations import Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, group_of, kind_of, name_of
+from krm_fn.base.paths import Path, as_list, dotted, get, with_integers
 from krm_fn.base.placeholders import may_be_in, open_values
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.kubevirt.facts import OPEN
-from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, holder_of
-from krm_fn.kubevirt.migratability import answer, claims_of
+from krm_fn.kubevirt.facts import OPEN, Resolution
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, Holder, holder_of
+from krm_fn.kubevirt.migratability import Assessment, answer, claims_of
 from krm_fn.kubevirt.migratability.claims import Claims
-from krm_fn.kubevirt.releases import require_measured
-from krm_fn.pipeline.facts import every, gather
+from krm_fn.kubevirt.releases import Version, require_measured
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.facts import Wanted, every, gather
 from krm_fn.pipeline.refusals import refused, refused_object
 from krm_fn.pipeline.starts import Starts
+from krm_fn.pipeline.stopped import Instances
 from krm_fn.rules import registry
 from krm_fn.rules.bundle.former_name import stopping
-from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, NO_SURROUNDINGS
+from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, NO_SURROUNDINGS, BundleFacts, Surroundings
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sizing import quotas, storage
-from krm_fn.sizing.demands import Subject, demand
+from krm_fn.sizing.demands import Demand, Launched, Subject, demand
 from krm_fn.sizing.sums import totals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.holders import Holder
-    from krm_fn.kubevirt.migratability import Assessment
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.facts import Wanted
-    from krm_fn.pipeline.stopped import Instances
-    from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
-    from krm_fn.sizing.demands import Demand, Launched
 
 NO_INSTANCE = "KubeVirt starts no instance of it"
 UNMET_STARTS_UNTIL: Version = (1, 5)

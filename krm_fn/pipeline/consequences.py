@@ -7,23 +7,18 @@ report the same value. Hosts and the command do not print consequences.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get, is_set
+from krm_fn.base.annotations import Collection, Iterable, Mapping
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, get, is_set
 from krm_fn.base.placeholders import is_filled_key, placeholders
-from krm_fn.findings.finding import UNSET
+from krm_fn.findings.finding import UNSET, Finding
 from krm_fn.kubevirt.admission.settled import Open
 from krm_fn.kubevirt.holders import DOMAIN
+from krm_fn.rules.facts.vms import VmFacts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+Key = tuple[int, Path]  # item, and the place of the object in it
+Parts = dict[Key, set[str]]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
-    from krm_fn.rules.facts.vms import VmFacts
-
-    Key = tuple[int, Path]  # item, and the place of the object in it
-    Parts = dict[Key, set[str]]
 
 NO_OBJECTS: Mapping[Key, Object] = {}
 # Rules that compare a VM with both its instancetype and its preference, and the parts of these that they read.

@@ -11,33 +11,28 @@ from __future__ import annotations
 
 import marshal
 
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Any, Callable, Iterable
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, get
 from krm_fn.kubevirt.admission.fields.interfaces import RESERVED_MAC
 from krm_fn.kubevirt.admission.fields.metadata import RESERVED_LABELS
 from krm_fn.kubevirt.admission.fields.volumes import LONGEST_CLOUD_INIT
 from krm_fn.kubevirt.admission.formats import bare_mac_length, base64_length, is_label, is_serial, mac_length
+from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.kubevirt.schema.checking import check
+from krm_fn.pipeline.analysis import Analysis
 from krm_fn.pipeline.own_texts import EACH, KEY, TEXTS
 from krm_fn.pipeline.refusals import refused
 from krm_fn.pipeline.stopped import starts
+from krm_fn.rules.facts.vms import VmFacts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+Numbers = dict[str, int]
+Reading = Callable[[Any, Numbers], Any]
+Row = tuple[Path, Reading]
+Resolved = tuple[Any, ...]
 
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.resolve import Resolver
-    from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.rules.facts.vms import VmFacts
-
-    Numbers = dict[str, int]
-    Reading = Callable[[Any, Numbers], Any]
-    Row = tuple[Path, Reading]
-    Resolved = tuple[Any, ...]
 
 LONGEST_SERIAL = 256
 OWN = "kubevirt.io"

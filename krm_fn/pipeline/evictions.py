@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import name_of
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
-from krm_fn.kubevirt.migratability import IF_POSSIBLE, LIVE_MIGRATE, circumstances, claims_of
+from krm_fn.kubevirt.migratability import IF_POSSIBLE, LIVE_MIGRATE, Reason, circumstances, claims_of
+from krm_fn.kubevirt.migratability.claims import Claims
 from krm_fn.kubevirt.migratability.obstacles import VGPU_GATE, may_have_some
 from krm_fn.kubevirt.releases import is_measured
 from krm_fn.pipeline.capacity import claims_of_bundle
 from krm_fn.pipeline.refusals import refused
 from krm_fn.pipeline.starts import Starts
+from krm_fn.pipeline.stopped import Instances
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.evictions import EvictionFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.shared.drains import migrated
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.migratability import Reason
-    from krm_fn.kubevirt.migratability.claims import Claims
-    from krm_fn.pipeline.stopped import Instances
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
 
 MIGRATING = (LIVE_MIGRATE, IF_POSSIBLE)
 STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable, Iterator
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.keeping import keeper
 from krm_fn.base.objects import kind_of
-from krm_fn.pipeline.analysis import VM, analysis_of
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
+from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline.analysis import VM, Analysis, analysis_of
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
+from krm_fn.rules.facts.vms import VmFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.kubevirt.resolve import Resolver
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.analysis import Analysis
     from krm_fn.pipeline.equivalents import Equivalents
     from krm_fn.pipeline.unchanged import Unchanged
-    from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
-    from krm_fn.rules.facts.vms import VmFacts
-
-    Wanted = Callable[[Entry], bool]
+Wanted = Callable[[Entry], bool]
 
 
 def every(_: Entry) -> bool:

@@ -7,22 +7,18 @@ Each line of the value is one ignore.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import IGNORE, annotations_of, text
+from krm_fn.base.paths import Path
+from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.settings import Config
 from krm_fn.rules import registry
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.ignores import Ignore, IgnoreFacts
 from krm_fn.rules.registry import OWN, POLICY, UNSILENCED
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts.bundles import BundleFacts
-
-    Key = tuple[int, Path, str]
+Key = tuple[int, Path, str]
 
 
 def gather(facts: BundleFacts) -> IgnoreFacts:

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.paths import copy
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, copy
 from krm_fn.kubevirt import expand
-from krm_fn.kubevirt.holders import TEMPLATE, template_path
-from krm_fn.kubevirt.presets import Group, PresetFacts, apply_presets, fold_presets, template_of
+from krm_fn.kubevirt.holders import TEMPLATE, Holder, template_path
+from krm_fn.kubevirt.presets import Applied, Group, PresetFacts, apply_presets, fold_presets, template_of
 from krm_fn.kubevirt.presets.era import release_for
 from krm_fn.kubevirt.presets.index import NONE
-from krm_fn.rules.facts.vms import InstanceFacts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.holders import Holder
-    from krm_fn.kubevirt.presets import Applied
-    from krm_fn.pipeline.analysis import Analysis
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.pipeline.analysis import Analysis
+from krm_fn.rules.facts.vms import InstanceFacts, VmFacts
 
 
 def instances(analysis: Analysis) -> Iterator[InstanceFacts]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED
+from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.rules.facts.bundles import BundleFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from krm_fn.pipeline.stopped import Instances
-    from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
+
 
 # The kinds that bound what VMs may need.
 BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota")

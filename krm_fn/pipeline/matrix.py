@@ -5,23 +5,17 @@ The pairs are those of the cluster-wide objects of a bundle and of the release's
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator, Sequence
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import name_of
+from krm_fn.base.objects import Object, name_of
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
 from krm_fn.kubevirt.configuration import release_of
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.analysis import cluster_of
 from krm_fn.pipeline.capacity import demands_of, facts_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.sizing.demands import Demand
+from krm_fn.sizing.demands import Demand
 
 # What of a bundle a pair depends on, beside the two objects.
 KEPT = ("KubeVirt", "HyperConverged", INSTANCETYPE, PREFERENCE)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.paths import get, is_set
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, get, is_set
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
+from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.rules.facts.admission import Origin
+from krm_fn.rules.facts.vms import VmFacts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+Key = tuple[int, int, Path]  # the instancetype's spec, that of the preference, and a place of VMs with any indices
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Found, Resolution
-    from krm_fn.rules.facts.vms import VmFacts
-
-    Key = tuple[int, int, Path]  # the instancetype's spec, that of the preference, and a place of VMs with any indices
 
 MOST_VALUES = 200  # of one spec; each needs one more expansion
 ANY = -1

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator, Mapping
+from krm_fn.findings.finding import Finding
 from krm_fn.pipeline.policy_subjects import rendered_facts
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.packages import rules_of
-from krm_fn.rules.registry import Hit, finding_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from krm_fn.findings.finding import Finding
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.registry import Rule
+from krm_fn.rules.registry import Hit, Rule, finding_of
 
 
 def verdicts(facts: BundleFacts, levels: Mapping[str, str]) -> tuple[list[Finding], list[Unevaluated]]:

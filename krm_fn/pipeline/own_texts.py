@@ -6,9 +6,7 @@ sort. A row here must be true for both.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.paths import Path
+from krm_fn.base.paths import Path
 
 EACH = "*"  # any entry of a list
 KEY = ""  # at the end, any key of a map

@@ -5,26 +5,18 @@ from __future__ import annotations
 import jsonpatch
 import jsonpointer
 
-from krm_fn.base.objects import kind_of, name_of, namespace_of
-from krm_fn.base.paths import canonical, copy, get, is_set, number_of_values, put_in
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, kind_of, name_of, namespace_of
+from krm_fn.base.paths import Path, canonical, copy, get, is_set, number_of_values, put_in
 from krm_fn.base.patterns import Patterns
 from krm_fn.base.value import Value
 from krm_fn.base.work import Budget, SpentError
-from krm_fn.config.patches import Patches
+from krm_fn.config.patches import Patch, Patches
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.modes import expand
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.patches import Patched, Unpatched
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.config.patches import Patch
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 MOST_VALUES = 200_000  # in an object; `copy` can double an object with each operation
 REFERENCES = (("spec", "instancetype"), ("spec", "preference"))

@@ -6,23 +6,17 @@ such VMs differ only in texts that rendering and starting pass on unread (`own_t
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterable, Sequence
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of
+from krm_fn.base.paths import Path
 from krm_fn.pipeline.analysis import VM
-from krm_fn.pipeline.equivalents import READINGS, compiled, dumped
+from krm_fn.pipeline.equivalents import READINGS, Numbers, Reading, Row, compiled, dumped
 from krm_fn.pipeline.own_texts import DOMAIN, EACH, KEY, TEXTS
 from krm_fn.policies import reads as reading
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.pipeline.equivalents import Numbers, Reading, Row
-    from krm_fn.policies.reads import Reads
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.policies.reads import Reads
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 
 TEMPLATE = ("spec", "template")
 NAME = ("metadata", "name")

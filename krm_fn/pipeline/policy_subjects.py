@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import json
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, metadata, name_of
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import LOCAL_CONFIG, Object, annotations_of, labels_of, metadata, name_of
+from krm_fn.base.paths import Path, get
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, WRITTEN
 from krm_fn.kubevirt.holders import TEMPLATE, holder_of
 from krm_fn.pipeline.analysis import VM
-from krm_fn.pipeline.facts import every, gather
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.pipeline.facts import Wanted
-    from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.pipeline.facts import Wanted, every, gather
+from krm_fn.rules.facts.bundles import BundleFacts
 
 
 class Subject(Value):

@@ -7,31 +7,22 @@ from __future__ import annotations
 
 from functools import partial
 
-from krm_fn.base.bundle import Bundle
-from krm_fn.base.objects import group_of, kind_of, ref_of
-from krm_fn.base.paths import as_map, copy, get, is_set
-from krm_fn.kubevirt.admission import admit_vm
+from krm_fn.base.annotations import Callable, Iterable, Iterator
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Object, group_of, kind_of, ref_of
+from krm_fn.base.paths import Path, as_map, copy, get, is_set
+from krm_fn.kubevirt.admission import Cause, admit_vm
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.admission.gates import DISCONTINUED, state
 from krm_fn.kubevirt.admission.objects import KINDS, admit_object
 from krm_fn.kubevirt.admission.parts import by_part
-from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.pipeline.origins import Origins
 from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission import Cause
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 
 INSTANCE = ("kubevirt.io", "VirtualMachineInstance")
 # The smallest VM. Webhooks can refuse it only because of its instancetype.

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 from attrs import evolve
 from jsonschema import Draft202012Validator, FormatChecker
@@ -23,11 +24,8 @@ from krm_fn.base.regex import searching
 from krm_fn.base.regex_syntax import WrongPatternError, parsed
 from krm_fn.base.work import WORK, Unsupported
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-    from typing import Any
+Check = Callable[[Any, Any, Any, Any], Any]  # of the validator, the value of the keyword, the instance, the schema
 
-    Check = Callable[[Any, Any, Any, Any], Any]  # of the validator, the value of the keyword, the instance, the schema
 
 OF_KEYWORD, OF_PART, OF_ERROR = 28, 20, 200  # units of work: for a keyword, for a part that it goes through, for an error
 ROOM = 200  # calls that stay possible below a keyword: where none is, the library's Rust code panics, which is no exception

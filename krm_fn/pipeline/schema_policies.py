@@ -9,24 +9,18 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from functools import partial
 
+from krm_fn.base.annotations import Any, Callable, Mapping
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, labels_of
 from krm_fn.base.paths import dotted, number_of_values
 from krm_fn.base.value import Value
 from krm_fn.base.work import TOO_MUCH, WORK, SpentError, Unsupported
 from krm_fn.config.schema_policies import POD
-from krm_fn.pipeline.policy_subjects import Subjects
+from krm_fn.findings.finding import Finding
+from krm_fn.pipeline.policy_subjects import Subject, Subjects
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
-    from krm_fn.findings.finding import Finding
-    from krm_fn.pipeline.policy_subjects import Subject
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 MOST_WORDS = 20  # of an enum that a message names
 MOST_ERRORS = 20  # of a policy in one object

@@ -10,12 +10,13 @@ upstream: pkg/instancetype/revision/store.go, pkg/instancetype/upgrade/handler.g
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import labels_of, metadata, name_of, text
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object, labels_of, metadata, name_of, text
 from krm_fn.base.paths import get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.resolve.find import STATUS_READ_SINCE
-from krm_fn.kubevirt.resolve.matcher import GROUP, MATCHERS
+from krm_fn.kubevirt.resolve.matcher import GROUP, MATCHERS, Matcher
 from krm_fn.kubevirt.resolve.revision import decode, same_payload
 from krm_fn.kubevirt.stored_revisions import (
     KIND,
@@ -28,16 +29,9 @@ from krm_fn.kubevirt.stored_revisions import (
     status_path,
     upgraded,
 )
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.snapshots import Storing, Unstored
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.kubevirt.resolve.matcher import Matcher
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.facts.vms import VmFacts
 
 # The cases of a matcher, in the controller's order: it has a revision; the VM's status prevents that its object is stored; its
 # object is stored; its older revision is stored again.

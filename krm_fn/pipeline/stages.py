@@ -5,34 +5,28 @@ from __future__ import annotations
 from itertools import chain
 
 from krm_fn import config
+from krm_fn.base.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.objects import IGNORE, annotations_of
+from krm_fn.base.objects import IGNORE, Object, Ref, annotations_of
 from krm_fn.base.paths import with_integers
 from krm_fn.base.value import Value
 from krm_fn.findings import results
-from krm_fn.findings.finding import Suppressed
+from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.findings.limits import InAll, limited
 from krm_fn.kubevirt import schema
-from krm_fn.kubevirt.releases import NEWEST
+from krm_fn.kubevirt.releases import NEWEST, Release
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.facts import gather
 from krm_fn.rules import registry
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings
+from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
+from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.yamlio.order import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object, Ref
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.pipeline.stopped import Instances
-    from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.policies import Unevaluated
 
 
 # The modes in which patches are applied, or at least tried.

@@ -6,29 +6,22 @@ leads to, which is alike in all the rest and refers to the same, is not worked o
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, get
-from krm_fn.kubevirt.migratability import assessed
+from krm_fn.kubevirt.holders import Holder
+from krm_fn.kubevirt.migratability import Assessment, assessed
 from krm_fn.kubevirt.pods import Around
 from krm_fn.kubevirt.pods.launch import Launch
-from krm_fn.pipeline.equivalents import compiled, dumped, notes, nothing
+from krm_fn.pipeline.equivalents import Row, compiled, dumped, notes, nothing
 from krm_fn.pipeline.own_texts import KEY, TEXTS
 from krm_fn.pipeline.stopped import Instances
+from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sizing import limit_ranges
 from krm_fn.sizing.demands import Launched, launched
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.holders import Holder
-    from krm_fn.kubevirt.migratability import Assessment
-    from krm_fn.pipeline.equivalents import Row
-    from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
 
 VERBOSITY = "logVerbosity"  # the only label that a pod depends on
 DISKS = ("spec", "template", "spec", "domain", "devices", "disks")

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import metadata
-from krm_fn.base.paths import as_map, copy, get
-from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, TEMPLATE
+from krm_fn.base.annotations import Container, Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, metadata
+from krm_fn.base.paths import Path, as_map, copy, get
+from krm_fn.kubevirt.admission import Cause
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.facts import Found
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, TEMPLATE, Holder
 from krm_fn.kubevirt.instance import complete, start
 from krm_fn.kubevirt.instance.refusals import is_sound, is_sure_to_start, start_causes
 from krm_fn.kubevirt.presets import apply_presets
-from krm_fn.kubevirt.presets.index import NONE, Presets
+from krm_fn.kubevirt.presets.index import NONE, Group, Presets
+from krm_fn.kubevirt.releases import Release
 from krm_fn.pipeline.origins import Origins
 from krm_fn.pipeline.refusals import refusal, refused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission import Cause
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.kubevirt.holders import Holder
-    from krm_fn.kubevirt.presets.index import Group
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 
 PRESET = "VirtualMachineInstancePreset"
 INSTANCE = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 from itertools import product
 
+from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import Bundle, effective_namespace
-from krm_fn.base.objects import name_of
+from krm_fn.base.objects import Object, Ref, name_of
+from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.facts import Resolution, ResolutionError
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.resolve import Resolver
-from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, RENAMED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object, Ref
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.facts import Resolution, ResolutionError
-    from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts, Surroundings
+from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.rules.facts.bundles import AMBIGUOUS, EXTERNAL, RENAMED, BundleFacts, Surroundings
 
 NOWHERE = ("", 0)
 

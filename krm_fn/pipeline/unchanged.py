@@ -7,21 +7,20 @@ is not read again (`base.keeping`).
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.facts import Found, Resolution
+from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.pipeline.analysis import Analysis
 from krm_fn.pipeline.equivalents import Equivalents, judged
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.yamlio.compare import same
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
     from krm_fn.base.keeping import Kept
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found, Resolution
-    from krm_fn.kubevirt.resolve import Resolver
-    from krm_fn.pipeline.analysis import Analysis
 
 
 class Judged(Value):

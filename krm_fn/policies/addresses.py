@@ -5,14 +5,10 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.kubevirt.quantity import wrapped
 from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import Opaque
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 VERSION = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?"

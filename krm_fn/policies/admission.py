@@ -5,22 +5,15 @@ upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go,
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of
 from krm_fn.base.paths import as_map, number_of_values
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object, severity_of
-from krm_fn.policies.matching import CREATE, Cluster, Parameters, Request, matched, resource_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.policies.matching import Resource
+from krm_fn.policies.matching import CREATE, Cluster, Parameters, Request, Resource, matched, resource_of
 
 __all__ = ("BINDING", "GROUP", "POLICY", "Failure", "Policies", "Skipped")
 GROUP, POLICY, BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"

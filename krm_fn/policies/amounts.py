@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import re
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.kubevirt import quantity as quantities
 from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import SUM, Opaque, UInt
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 LEAST, MOST = -(2**63), 2**63 - 1
 LONGEST_DIGITS = 18  # of a number that is kept in 64 bits

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
+from krm_fn.base.annotations import Any
 from krm_fn.policies import times as moments
 from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import Opaque, UInt, is_number, type_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 LEAST, MOST = -(2**63), 2**63 - 1
 

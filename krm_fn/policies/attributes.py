@@ -5,18 +5,11 @@ upstream: github.com/google/cel-go/interpreter/attributes.go
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.value import Value
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported, no_overload
-from krm_fn.policies.running import Variables
+from krm_fn.policies.running import Frame, Step, Variables
 from krm_fn.policies.values import NO_ORDER, NONE, Lazy, Optional, Unordered, at, has_key
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from krm_fn.policies.running import Frame, Step
 
 ABSENT: Any = object()
 BAD = (EvaluationError, Unknown)

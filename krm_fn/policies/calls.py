@@ -5,22 +5,16 @@ upstream: github.com/google/cel-go/interpreter/interpretable.go, common/decls/de
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Sequence
 from krm_fn.base.work import WORK
 from krm_fn.policies.attributes import BAD
 from krm_fn.policies.costs import cost_of
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unsupported, no_overload
 from krm_fn.policies.functions import RUN
-from krm_fn.policies.signatures import SIGNATURES
+from krm_fn.policies.running import Frame, Step
+from krm_fn.policies.signatures import SIGNATURES, Overload
 from krm_fn.policies.texts import LONGEST
 from krm_fn.policies.values import NO_ORDER, Optional, Unordered, type_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from krm_fn.policies.running import Frame, Step
-    from krm_fn.policies.signatures import Overload
 
 # The functions that do not look which of their overloads is meant: what they take decides.
 BY_VALUE = frozenset(

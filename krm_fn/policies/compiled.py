@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator, Mapping, Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.evaluation import planned
 from krm_fn.policies.literals import check_literals
+from krm_fn.policies.running import Frame, Step
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked, declared
 from krm_fn.policies.unification import DYN, NAMES, VARIABLES
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.policies.running import Frame, Step
-
-    Kind = Any
+Kind = Any
 
 
 class Validation(Value):

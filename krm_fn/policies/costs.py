@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from krm_fn.base.annotations import Any, Callable, Sequence
 from krm_fn.base.work import WORK
 from krm_fn.policies.errors import AbortedError, Unknown
 from krm_fn.policies.named_formats import SIZES
@@ -15,12 +16,9 @@ from krm_fn.policies.values import Opaque, Optional
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
     from krm_fn.policies.signatures import Overload
+Cost = Callable[[Sequence[Any], Any], int]  # of receiver and arguments, and the result
 
-    Cost = Callable[[Sequence[Any], Any], int]  # of receiver and arguments, and the result
 
 LIST, MAP = 10, 30  # to make one
 TRAVERSAL, PATTERN = 0.1, 0.25  # of a text, of a regular expression; for each character

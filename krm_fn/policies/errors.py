@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Mapping
 from krm_fn.base.work import Unsupported
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
 
 __all__ = ("AbortedError", "EvaluationError", "RefusedError", "Unknown", "Unsupported", "no_overload")
 

@@ -8,26 +8,23 @@ upstream: github.com/google/cel-go/interpreter/planner.go, interpretable.go, dec
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Mapping, Sequence
 from krm_fn.policies.attributes import BAD, Attribute, Plan, Qualifier, constant, of_attribute, of_name
 from krm_fn.policies.calls import call_step, called, function, given
 from krm_fn.policies.costs import LIST, MAP
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported, no_overload
 from krm_fn.policies.functions import RUN
 from krm_fn.policies.macros import step_of
-from krm_fn.policies.running import Frame, Run
-from krm_fn.policies.types import function_name
+from krm_fn.policies.running import Frame, Run, Step
+from krm_fn.policies.signatures import Overload
+from krm_fn.policies.types import Checked, function_name
 from krm_fn.policies.unification import REQUEST_RESOURCE
 from krm_fn.policies.values import Optional, Type, UInt, constant_set, is_member, keyed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.policies.running import Step
-    from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
-    from krm_fn.policies.types import Checked
+
 
 CONVERSIONS = frozenset(("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"))
 PATTERNS = {"matches": -1, "find": 1, "findAll": 1}  # the place of the pattern among receiver and arguments

@@ -8,15 +8,11 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from krm_fn.base.annotations import Any, Callable, Iterator
 from krm_fn.base.work import WORK
 from krm_fn.policies import texts, times
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported, no_overload
 from krm_fn.policies.values import LONG_NAMES, NO_ORDER, Unordered, type_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
 
 DIGITS = 6  # behind the point, unless a clause says how many
 MOST_DIGITS = 200

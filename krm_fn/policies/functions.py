@@ -9,18 +9,13 @@ from __future__ import annotations
 import math
 import re
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.policies import addresses, amounts, lists, named_formats, texts, times, urls
 from krm_fn.policies.arithmetic import LEAST, MOST, divided, integer, minus, modulus, negated, order, plus, unsigned
 from krm_fn.policies.arithmetic import times as product
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.formatting import formatted
 from krm_fn.policies.values import NONE, Opaque, Optional, Type, UInt, contains, has_key, is_number, same, type_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
 
 LARGEST_NUMBER = 4_000  # digits that Python reads
 

@@ -6,24 +6,20 @@ plugin/webhook/matchconditions/matcher.go
 
 from __future__ import annotations
 
-from krm_fn.base.objects import name_of, namespace_of
+from krm_fn.base.annotations import Any, Iterator, Mapping, Sequence
+from krm_fn.base.objects import Object, name_of, namespace_of
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.errors import EvaluationError, Unknown, Unsupported
-from krm_fn.policies.matching import CREATE
-from krm_fn.policies.running import CERTAIN, Variables, evaluated
+from krm_fn.policies.matching import CREATE, Request, Resource
+from krm_fn.policies.running import CERTAIN, Step, Variables, evaluated
 from krm_fn.policies.values import normalized
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
     from krm_fn.policies.compiled import Policy, Validation
-    from krm_fn.policies.matching import Request, Resource
-    from krm_fn.policies.running import Step
+
 
 SEVERITIES = (("Deny", "error"), ("Warn", "warning"), ("Audit", "info"))
 LONGEST_MESSAGE = 5_120  # bytes

@@ -5,16 +5,12 @@ from __future__ import annotations
 from functools import cmp_to_key
 from itertools import pairwise
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.work import WORK
 from krm_fn.policies.arithmetic import order, plus
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.times import of_duration
 from krm_fn.policies.values import NO_ORDER, NONE, Optional, UInt, Unordered, contains, type_name
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 MOST = 1_000_000  # elements of a range
 STABLE = 12  # elements of a list that Go's sort leaves in their order if their keys are equal

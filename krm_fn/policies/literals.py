@@ -5,19 +5,17 @@ upstream: github.com/google/cel-go/cel/validator.go, ext/formatting.go
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
 from krm_fn.policies.errors import EvaluationError, RefusedError
 from krm_fn.policies.formatting import clauses
 from krm_fn.policies.unification import DYN, is_same, of_shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
     from krm_fn.policies.syntax import Node
     from krm_fn.policies.types import Checked
+Kind = Any
 
-    Kind = Any
 
 # The types of values that a clause takes; those of %s are checked within lists and maps, too.
 CLAUSES: dict[str, tuple[str, ...]] = {

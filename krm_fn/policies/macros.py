@@ -10,19 +10,16 @@ interpreter/interpretable.go:evalFold
 
 from __future__ import annotations
 
-from krm_fn.policies.attributes import BAD
+from krm_fn.base.annotations import Any, Callable, Iterator, Sequence
+from krm_fn.policies.attributes import BAD, Plan
 from krm_fn.policies.costs import LIST, cost_of
 from krm_fn.policies.errors import EvaluationError, Unknown, no_overload
 from krm_fn.policies.lists import sorted_by_keys
+from krm_fn.policies.running import Frame, Step
 from krm_fn.policies.values import NONE, Lazy, Optional, Unordered, at, has_key, keyed, ordered_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.policies.attributes import Plan
-    from krm_fn.policies.running import Frame, Step
     from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
 

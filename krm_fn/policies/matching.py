@@ -5,19 +5,12 @@ upstream: k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go, web
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, labels_of, name_of, namespace_of, text
+from krm_fn.base.annotations import Any, Iterable, Iterator, Mapping, Sequence
+from krm_fn.base.objects import Object, group_of, kind_of, labels_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import CORE, INSTANCETYPE, POOL
 from krm_fn.policies.errors import Unsupported
-
-TYPE_CHECKING = False
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 EVERY = "*"
 CREATE, UPDATE = "CREATE", "UPDATE"

@@ -8,15 +8,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.value import Value
 from krm_fn.policies.errors import Unknown, no_overload
 from krm_fn.policies.urls import is_url
 from krm_fn.policies.values import NONE, Opaque, Optional
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 LEAP_YEAR = 2000  # stands for the year 0, which has 366 days, too
 LABEL, LABEL_1035 = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", r"[a-z]([-a-z0-9]*[a-z0-9])?"

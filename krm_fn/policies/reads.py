@@ -7,21 +7,16 @@ object.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterable, Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK
 from krm_fn.policies.errors import RefusedError, Unsupported
-from krm_fn.policies.syntax import parse
+from krm_fn.policies.syntax import Node, parse
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+Path = tuple[str | int, ...]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.policies.syntax import Node
-
-    Path = tuple[str | int, ...]
 
 WHOLE: Path = ()
 # Steps of a path: into each element of a list, and the mere presence of what the path leads to.

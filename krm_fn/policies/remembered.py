@@ -6,26 +6,18 @@ What policies say of other objects is worked out anew: it is a finding, which co
 
 from __future__ import annotations
 
-from krm_fn.base.objects import labels_of, name_of, namespace_of
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.objects import Object, labels_of, name_of, namespace_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.work import WORK, SpentError
-from krm_fn.policies.admission import Policies
-from krm_fn.policies.matching import CREATE
-from krm_fn.policies.reads import LONGEST, chosen_by, part, reads_of, together
+from krm_fn.policies.admission import Policies, Skipped
+from krm_fn.policies.compiled import Policy
+from krm_fn.policies.judging import Failure, Normalized, Note
+from krm_fn.policies.matching import CREATE, Request
+from krm_fn.policies.reads import LONGEST, Reads, chosen_by, part, reads_of, together
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+Key = tuple[Any, ...]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.policies.admission import Skipped
-    from krm_fn.policies.compiled import Policy
-    from krm_fn.policies.judging import Failure, Normalized, Note
-    from krm_fn.policies.matching import Request
-    from krm_fn.policies.reads import Reads
-
-    Key = tuple[Any, ...]
 
 MOST = 100_000  # objects that are remembered
 

@@ -5,15 +5,12 @@ upstream: github.com/google/cel-go/interpreter/runtimecost.go; k8s.io/apiserver/
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Mapping
 from krm_fn.base.work import WORK
 from krm_fn.policies.errors import AbortedError, EvaluationError, Unsupported
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
+Step = Callable[["Frame"], Any]
 
-    Step = Callable[["Frame"], Any]
 
 LIMIT = 1_000_000  # of one expression, and of one variable
 # Where a value is not known, the cost is not, either: then a cost above this part of a limit decides nothing.

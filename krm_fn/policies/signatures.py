@@ -10,14 +10,10 @@ from __future__ import annotations
 
 import re
 
+from krm_fn.base.annotations import Any, Iterator
 from krm_fn.policies.named_formats import NAMES
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    Kind = Any
+Kind = Any
 
 
 class Overload(tuple):  # type: ignore[type-arg]

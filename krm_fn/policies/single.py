@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from itertools import takewhile
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
 from krm_fn.policies.costs import traversal
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported
 from krm_fn.policies.evaluation import planned
@@ -14,13 +17,6 @@ from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked
 from krm_fn.policies.unification import NAMES
 from krm_fn.policies.values import normalized
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 PLAIN = (type(None), bool, int, float, str, list, dict)
 

@@ -12,16 +12,13 @@ from __future__ import annotations
 import math
 import re
 
+from krm_fn.base.annotations import Any, Iterator
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.values import UInt
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+Node = tuple[Any, ...]
+Token = tuple[str, str, int]
 
-    Node = tuple[Any, ...]
-    Token = tuple[str, str, int]
 
 # Brackets in brackets, parts behind one another, and characters of an expression. The server refuses more than 250 and 100,000.
 DEEPEST, LONGEST = 120, 20_000

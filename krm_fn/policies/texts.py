@@ -6,15 +6,11 @@ import math
 from decimal import Decimal
 from itertools import islice
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.regex import matches, searching
 from krm_fn.base.regex_syntax import WrongPatternError
 from krm_fn.base.work import WORK
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
 LONGEST = 1_000_000  # characters of a text, elements of a list

@@ -7,13 +7,9 @@ import re
 from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.values import Opaque, UInt
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 SECOND = 10**9
 MINUTES = 60  # of an hour

@@ -8,10 +8,11 @@ upstream: github.com/google/cel-go/checker/checker.go; k8s.io/apiserver/pkg/admi
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Mapping, Sequence
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK
 from krm_fn.policies.errors import RefusedError, Unsupported
-from krm_fn.policies.signatures import SIGNATURES
+from krm_fn.policies.signatures import SIGNATURES, Overload
 from krm_fn.policies.unification import (
     DYN,
     NULLABLE,
@@ -30,14 +31,10 @@ from krm_fn.policies.values import UInt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.policies.signatures import Overload
     from krm_fn.policies.syntax import Node
+Kind = Any  # a word or a tuple of words and types
+Names = Mapping[str, Kind]
 
-    Kind = Any  # a word or a tuple of words and types
-    Names = Mapping[str, Kind]
 
 LITERALS: tuple[tuple[Any, str], ...] = (
     (bool, "bool"),

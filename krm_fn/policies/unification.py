@@ -8,15 +8,12 @@ upstream: github.com/google/cel-go/checker/types.go
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.work import WORK
 
-TYPE_CHECKING = False
+Kind = Any  # a word or a tuple of words and types
+Found = dict[Kind, Kind]
 
-if TYPE_CHECKING:
-    from typing import Any
-
-    Kind = Any  # a word or a tuple of words and types
-    Found = dict[Kind, Kind]
 
 DYN = "dyn"
 # Structures and opaque types, for which null may stand.

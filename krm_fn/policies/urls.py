@@ -8,14 +8,10 @@ from __future__ import annotations
 import ipaddress
 import re
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.value import Value
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.values import Opaque
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")

@@ -7,14 +7,10 @@ upstream: github.com/google/cel-go/common/types
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterable, Sequence
 from krm_fn.base.value import Value
 from krm_fn.base.work import WORK
 from krm_fn.policies.errors import AbortedError, EvaluationError, Unknown, Unsupported, no_overload
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
 
 SUM = "sum"  # the data of a quantity that is the result of a calculation
 NO_ORDER = "the order of the entries of a map, which is one of chance on the API server"

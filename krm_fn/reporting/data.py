@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.fingerprints import key
 from krm_fn.reporting.graph import graph_of
 from krm_fn.reporting.machines import Machines
 from krm_fn.reporting.tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.findings.finding import Finding
     from krm_fn.reporting.describing import Machine
     from krm_fn.reporting.input import Report
+
 
 VM = "VirtualMachine"
 

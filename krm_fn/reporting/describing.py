@@ -5,38 +5,31 @@ It is made where the unit is judged, in any process, and it can be pickled.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.explaining.wording import named, notes_of, source_text
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of, known_facts
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.reporting.lines import lines_of
-from krm_fn.reporting.references import uses_of
-from krm_fn.repositories.explained import explained
+from krm_fn.reporting.lines import Line, lines_of
+from krm_fn.reporting.references import Use, uses_of
+from krm_fn.repositories.explained import Explained, explained
 from krm_fn.repositories.explained_places import with_places
 from krm_fn.sizing import quotas
+from krm_fn.sizing.demands import Demand
 from krm_fn.sizing.rows import Row, Sized, added, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.reporting.lines import Line
-    from krm_fn.reporting.references import Use
-    from krm_fn.repositories.explained import Explained
     from krm_fn.repositories.homes import Material
-    from krm_fn.sizing.demands import Demand
+Place = tuple[int, Path]
 
-    Place = tuple[int, Path]
 
 VM = "vm"  # the word for a value of the object itself
 

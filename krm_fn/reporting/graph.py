@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krm_fn.reporting.references import BUNDLE, CATALOGUE, ELSEWHERE, IMAGE, MADE
+from krm_fn.base.objects import Object
+from krm_fn.reporting.references import BUNDLE, CATALOGUE, ELSEWHERE, IMAGE, MADE, Key, Use
 
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
     from krm_fn.reporting.input import Report, Unit
-    from krm_fn.reporting.references import Key, Use
     from krm_fn.reporting.tables import Table
+Node = tuple[str, Key]  # scope and key
 
-    Node = tuple[str, Key]  # scope and key
 
 # Of two things that are said of an object, the first one holds.
 STATES = (BUNDLE, CATALOGUE, MADE, ELSEWHERE)

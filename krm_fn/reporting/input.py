@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krm_fn.base.value import Value
+from krm_fn.findings.finding import Finding
 from krm_fn.reporting.describing import Part
-
-if TYPE_CHECKING:
-    from krm_fn.findings.finding import Finding
 
 
 class Unit(Value):

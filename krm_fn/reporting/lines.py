@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
 from krm_fn.base.redaction import HIDDEN
 from krm_fn.yamlio.emit import is_literal, scalar_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 STEP = 2  # columns per level
 LONGEST = 2_000  # characters of a line

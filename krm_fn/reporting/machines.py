@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted
-from krm_fn.kubevirt.quantity import NANO, parse
+from krm_fn.kubevirt.quantity import NANO, Quantity, parse
 from krm_fn.reporting.pods import claims_of, pod_of
 from krm_fn.sizing.rows import in_bytes, in_cpus, live_migration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.quantity import Quantity
     from krm_fn.reporting.describing import Machine, Origin
     from krm_fn.reporting.input import Unit
     from krm_fn.reporting.tables import Tables
+
 
 NOTHING = -1  # in place of the number of an origin, for a line without a value
 WORDS = ("kind", "namespace", "file", "release", "error", "instancetype", "preference", "template")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from krm_fn.base.objects import Object
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.findings.results import count
 from krm_fn.kubevirt.quantity import parse
@@ -13,10 +15,8 @@ from krm_fn.reporting.data import VM
 from krm_fn.sizing.rows import Row, amount, in_bytes, in_cpus, together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
     from krm_fn.reporting.input import Report
+
 
 MOST_RULES = 10
 WIDTH = 100  # of a whole bar

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import json
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
@@ -19,9 +19,8 @@ from krm_fn.reporting.data import data_of
 from krm_fn.reporting.overview import overview_of
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from krm_fn.reporting.input import Report
+
 
 FOLDER = "files"
 # In the order in which they run: each uses only what is above it.

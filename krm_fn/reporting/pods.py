@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.redaction import redact
 from krm_fn.sizing.rows import amount, node_needs, reasons
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
 
 NONE = "none"
 

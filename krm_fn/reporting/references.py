@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from krm_fn.base.bundle import effective_namespace, is_cluster_kind
-from krm_fn.base.objects import kind_of, name_of, text
-from krm_fn.base.paths import EACH, as_list, as_map, get
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace, is_cluster_kind
+from krm_fn.base.objects import Object, kind_of, name_of, text
+from krm_fn.base.paths import EACH, Path, as_list, as_map, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, HOLDERS, INSTANCE_SPEC, holder_of
 from krm_fn.rules.shared.available_objects import available_objects
 from krm_fn.rules.shared.object_references import OWNERS, ReferenceField, places_of, tree_of, wanted
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+Key = tuple[str, str, str]  # kind, namespace ("" for what has none), name
 
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-
-    Key = tuple[str, str, str]  # kind, namespace ("" for what has none), name
 
 IMAGE = "Image"
 # The matchers of a VM, and the kinds that they mean where they name none.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Hashable
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from krm_fn.base.objects import Object
+from krm_fn.base.objects import Object
 
 Kept = TypeVar("Kept", bound="Hashable")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.argocd import sources as argocd
-from krm_fn.argocd.sources import ArgoError
+from krm_fn.argocd.sources import ArgoError, Source
 from krm_fn.base.errors import InputError
 from krm_fn.base.globs import WILD, Globs
-from krm_fn.base.objects import name_of, text
+from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.work import SpentError
 from krm_fn.kubevirt.updates.applying import patched
@@ -26,13 +26,8 @@ from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Delivery, Release, Target
 from krm_fn.sources.files import is_within, read_found
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Of = Callable[..., Delivery]  # the delivery of a source, with what is known of it
 
-    from krm_fn.argocd.sources import Source
-    from krm_fn.base.objects import Object
-
-    Of = Callable[..., Delivery]  # the delivery of a source, with what is known of it
 
 PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*")  # a name that helm takes for no flag
 TOO_MUCH = "its globs take too many comparisons with the files of the folder; use shorter ones"

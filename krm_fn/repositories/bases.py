@@ -8,38 +8,35 @@ annotations, names and namespaces don't count: an object with other ones is rend
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.kubevirt.configuration import release_of
 from krm_fn.kubevirt.holders import vm_path
+from krm_fn.kubevirt.releases import Release
 from krm_fn.repositories import sharing
 from krm_fn.repositories.kustomization import FILES, RESOURCES, is_inline, joined, plugin_folders, read
 from krm_fn.repositories.names import PLATFORM
-from krm_fn.repositories.origins import Origins
+from krm_fn.repositories.origins import Layer, Origins
 from krm_fn.repositories.sharing import Reach
-from krm_fn.repositories.writers import Wanted, is_meant
+from krm_fn.repositories.types import Discovery, Kustomization, Target
+from krm_fn.repositories.writers import Patch, Wanted, is_meant
 from krm_fn.sources.files import folder_of, is_within, repository
 from krm_fn.sources.places import MATCHERS
 from krm_fn.sources.reading import stream
+from krm_fn.sources.source import Source, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.origins import Layer
-    from krm_fn.repositories.types import Discovery, Kustomization, Target
     from krm_fn.repositories.workspace import Workspace
-    from krm_fn.repositories.writers import Patch, Texts
-    from krm_fn.sources.source import Source, Sources
+    from krm_fn.repositories.writers import Texts
+
 
 OWN = "kubevirt-render.dev"
 # The transformers of kustomize that change nothing that counts.

@@ -10,28 +10,24 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import text
+from krm_fn.base.programs import Finished
 from krm_fn.repositories import guard
 from krm_fn.repositories.complaints import complaint
 from krm_fn.repositories.copying import as_before, copied, gathered, has_local, moved_to, own_functions
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.kustomization import FILES, is_remote, joined, read
-from krm_fn.repositories.types import Problem
+from krm_fn.repositories.types import Kustomization, Problem, Target
 from krm_fn.rules.input.kustomization_not_built import message
 from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, refuse_links_out, repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from krm_fn.base.programs import Finished
-    from krm_fn.repositories.types import Kustomization, Target
-    from krm_fn.sources.steps import Step
+from krm_fn.sources.steps import Step
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
 TIMEOUT: float = 90

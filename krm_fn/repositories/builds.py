@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
 
 from krm_fn.repositories import building
-from krm_fn.repositories.building import Built
+from krm_fn.repositories.building import Builder, Built
+from krm_fn.repositories.types import Problem, Target
 from krm_fn.sources.files import read_found
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from krm_fn.repositories.building import Builder
-    from krm_fn.repositories.types import Problem, Target
 
 ABSENT = "absent"
 # What a file may be that is no file: nothing is there, a part of its path is a file, it is a folder.

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.bundle import entries
-from krm_fn.base.objects import ref_of
+from krm_fn.base.objects import Object, ref_of
 from krm_fn.base.value import Value
+from krm_fn.findings.finding import Finding
 from krm_fn.repositories import judging, written
 from krm_fn.repositories.builds import digest, digest_of
 from krm_fn.repositories.leaving import leaving
+from krm_fn.repositories.sharing import Taken
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import WRONG, passed_over, reported
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.findings.finding import Finding
     from krm_fn.repositories.loading import Options, Parsed, Unit
-    from krm_fn.repositories.sharing import Taken
 
 
 ERROR, NO_FILE = "error", "unreadable-file"

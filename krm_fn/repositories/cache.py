@@ -13,9 +13,10 @@ import json
 import os
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.errors import RenderError, UsageError
 from krm_fn.base.objects import Ref
@@ -30,10 +31,8 @@ from krm_fn.repositories.sharing import Offer, Reach
 from krm_fn.sources.files import CAREFUL, folder_of, is_within, repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
     from krm_fn.repositories.store import Store
+
 
 # A JSON list is a tuple. All that is not plain is a map with one key: one of these, or the name of a type.
 LIST, MAP, SET, NOTHING = "[", "{", "(", "?"

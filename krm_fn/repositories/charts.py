@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, name_of
+from krm_fn.base.objects import Object, group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories import guard
@@ -19,15 +20,12 @@ from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Problem, Release, Target
 from krm_fn.sources import reading
 from krm_fn.sources.files import CHART, content, repository
-from krm_fn.sources.salvage import salvage
+from krm_fn.sources.salvage import Lost, salvage
+from krm_fn.sources.source import Source, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from krm_fn.base.objects import Object
     from krm_fn.repositories.graph import Graph
-    from krm_fn.sources.salvage import Lost
-    from krm_fn.sources.source import Source, Sources
+
 
 PROGRAM = "helm"
 # The name that helm itself gives a release which has none.

@@ -7,9 +7,10 @@ repository. The last two count beside the nearest one only where the config at t
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import config
 from krm_fn.base.errors import ConfigError, UsageError
@@ -20,8 +21,10 @@ from krm_fn.base.value import Value
 from krm_fn.base.work import SpentError
 from krm_fn.config import repository
 from krm_fn.config.places import located
-from krm_fn.config.repository import RepositoryConfig
+from krm_fn.config.repository import ClusterSection, RepositoryConfig, Section
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import NOT_BUILT
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
 from krm_fn.rules import registry
@@ -31,15 +34,8 @@ from krm_fn.sources.files import is_within
 from krm_fn.sources.files import repository as repository_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.config.repository import ClusterSection, Section
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.yamlio import StreamText
-
-    Key = tuple[str, str, str]
+Key = tuple[str, str, str]
 
 
 class TargetSettings(Value):

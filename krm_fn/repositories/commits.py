@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.value import Value
 from krm_fn.repositories import git
 from krm_fn.sources.files import GIT, NO_NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 SUBMODULE, LINK, EXECUTABLE = "160000", "120000", "100755"
 ENTRY = re.compile(rb"(\d+) \w+ ([0-9a-f]+) +(\d+|-|BAD)\t(.*)", re.DOTALL)

@@ -8,22 +8,18 @@ from __future__ import annotations
 import configparser
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from krm_fn.base.errors import RenderError
 from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories import git
 from krm_fn.repositories.kustomization import FILES, joined
-from krm_fn.repositories.types import Problem
+from krm_fn.repositories.types import Problem, Target
 from krm_fn.sources.files import repository
 from krm_fn.sources.salvage import is_template
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+Where = Callable[[str], str]
 
-    from krm_fn.repositories.types import Target
-
-    Where = Callable[[str], str]
 
 # What the names of templates have more than the names of the files that are made of them.
 OF_TEMPLATES = (".in", ".tmpl", ".tpl", ".template", ".j2", ".jinja2", ".example", ".sample", ".dist")

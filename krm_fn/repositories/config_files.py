@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
 from krm_fn.base.errors import ConfigError, InputError, UsageError
@@ -12,9 +13,6 @@ from krm_fn.config.repository import NAME
 from krm_fn.sources.files import GIT, LARGEST, UNREADABLE, check_regular, check_size, is_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
     from krm_fn.yamlio import StreamText
 
 

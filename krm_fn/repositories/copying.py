@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, get, put
 from krm_fn.repositories.kustomization import (
     GENERATORS,
@@ -25,15 +26,9 @@ from krm_fn.repositories.kustomization import (
     linked,
     plugin_folders,
 )
+from krm_fn.repositories.types import Kustomization, Target
 from krm_fn.sources.files import is_file, is_within, read_found
 from krm_fn.sources.steps import GROUP, KUSTOMIZE, Step, is_own
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.repositories.types import Kustomization, Target
 
 # kustomize refuses a kustomization that has nothing else, as a component has that only lists this program.
 HEAD = frozenset(("apiVersion", "kind", "metadata"))

@@ -10,8 +10,9 @@ import json
 import os
 import re
 from collections import deque
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.argocd.sets import CLUSTER_LABEL, Sets
@@ -19,25 +20,21 @@ from krm_fn.argocd.sets import clusters as argo_clusters
 from krm_fn.argocd.sources import APPLICATION, SET
 from krm_fn.argocd.sources import GROUP as ARGO
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, name_of, text
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.paths import Path as Steps
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.applications import Applications
+from krm_fn.repositories.building import Builder
 from krm_fn.repositories.flux_sources import Sources
 from krm_fn.repositories.flux_targets import Kustomizations
 from krm_fn.repositories.flux_values import Values, Written, objects_in
 from krm_fn.repositories.types import Delivery, Target
 from krm_fn.sources.files import SUFFIXES, content
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+Place = tuple[str, int]  # a file, and the number of a document there
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path as Steps
-    from krm_fn.repositories.building import Builder
-
-    Place = tuple[str, int]  # a file, and the number of a document there
 
 FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 KUSTOMIZATION = "Kustomization"

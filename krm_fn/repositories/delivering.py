@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import kind_of
+from krm_fn.base.objects import Object, kind_of
 from krm_fn.base.paths import as_list, as_map, copy, get, put
 from krm_fn.base.redaction import looks_secret
 from krm_fn.base.wording import listed
@@ -16,21 +17,14 @@ from krm_fn.flux import steps
 from krm_fn.flux.generator import REPLACED
 from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import building, manifests
+from krm_fn.repositories.building import Built
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.traces import SEPARATOR, given_of
-from krm_fn.repositories.types import Problem
+from krm_fn.repositories.types import Delivery, Problem, Target
 from krm_fn.repositories.writers import Origin
 from krm_fn.sources.files import with_more_unsaved
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.repositories.building import Built
-    from krm_fn.repositories.types import Delivery, Target
-    from krm_fn.sources.reading import Given
-    from krm_fn.sources.source import Source, Sources
+from krm_fn.sources.reading import Given
+from krm_fn.sources.source import Source, Sources
 
 # The lists of a kustomization to which Flux adds entries at the end.
 LISTS = ("patches", "components", "images")

@@ -9,18 +9,13 @@ import os
 import re
 from bisect import bisect_left
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from krm_fn.repositories.charts import charts
-from krm_fn.repositories.graph import Graph
+from krm_fn.repositories.graph import Graph, Node
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
 from krm_fn.sources.files import CHART, LARGEST, Paths, folder_of, is_within, refuse_links_out, repository
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-
-    from krm_fn.repositories.graph import Node
 
 # What belongs to a Helm chart: its own files, and the folders in which charts have YAML files.
 OF_CHART = re.compile(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")

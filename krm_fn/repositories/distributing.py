@@ -13,25 +13,22 @@ import threading
 import time
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import krm_fn
 from krm_fn.base.errors import UsageError
 from krm_fn.repositories import building, pools
+from krm_fn.repositories.loading import Options, Piece
+from krm_fn.repositories.sharing import Offered
 from krm_fn.repositories.shipping import Parcel, Shipment, packed, parcel, unpacked
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
+Part = list[tuple[Piece, Parcel | None]]
+Here = Callable[[Sequence[Piece], int], Iterator[Any]]
 
-    from krm_fn.repositories.loading import Options, Piece
-    from krm_fn.repositories.sharing import Offered
-
-    Part = list[tuple[Piece, Parcel | None]]
-    Here = Callable[[Sequence[Piece], int], Iterator[Any]]
 
 PATIENCE = 20.0  # seconds for the scheduler to answer
 FIRST = 20.0  # seconds for a first worker to be there

@@ -5,35 +5,31 @@ Where this program is a step on the way to the cluster, it says that of what lea
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base import bundle
-from krm_fn.base.paths import get, leaves
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, get, leaves
 from krm_fn.base.value import Value
 from krm_fn.explaining import answers
 from krm_fn.explaining.answers import Shown, every, is_explained
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.templates import is_template, template_of
+from krm_fn.kubevirt.templates import Template, is_template, template_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.repositories.leaving import bare
 from krm_fn.repositories.origins import Origin, located
 from krm_fn.repositories.templated import Beside
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings
 from krm_fn.sources.reading import stream
+from krm_fn.sources.source import Sources
+from krm_fn.sources.steps import Stage, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.templates import Template
     from krm_fn.repositories.homes import Material
-    from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.source import Sources
-    from krm_fn.sources.steps import Stage, Step
+
 
 STEP = "step"
 

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base import bundle
-from krm_fn.base.objects import ref_of
-from krm_fn.base.paths import as_list, as_map, dotted, get, steps
+from krm_fn.base.objects import Object, ref_of
+from krm_fn.base.paths import Path, as_list, as_map, dotted, get, steps
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.templates import parameter_of
-from krm_fn.repositories.explained import placed
+from krm_fn.repositories.explained import Explained, placed
 from krm_fn.sources.reading import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.repositories.explained import Explained
     from krm_fn.repositories.homes import Material
     from krm_fn.yamlio import StreamText
+
 
 PLACE = ("file", "index", "line", "column")
 CONFIG = "RenderVirtualMachines"

@@ -6,14 +6,16 @@ folders counts for none, so its settings are stated for all. A dump of a cluster
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.globs import Globs, steps_of
-from krm_fn.base.paths import as_list, as_map, copy, drop, get, put
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map, copy, drop, get, put
 from krm_fn.base.value import Value
 from krm_fn.config import settings
 from krm_fn.config.keys import API_VERSION, KIND
@@ -21,15 +23,11 @@ from krm_fn.kubevirt.configuration import merged, named_release
 from krm_fn.kubevirt.hyperconverged import configuration_of
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.repositories import names, sharing
+from krm_fn.repositories.sharing import Offer, Taken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.repositories.loading import Options, Parsed, Unit
-    from krm_fn.repositories.sharing import Offer, Taken
+
 
 # Folders whose subfolders are one a cluster: those that stand once, and those that stand in each application.
 FOLDERS = ("clusters", "environments", "envs", "overlays")

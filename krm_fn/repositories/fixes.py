@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
-from krm_fn.base.paths import get, put_in
+from krm_fn.base.paths import Path, get, put_in
 from krm_fn.base.value import Value
-from krm_fn.findings.finding import UNSET
+from krm_fn.findings.finding import UNSET, Finding
 from krm_fn.repositories.writers import Origin
 from krm_fn.rules.registry import ALWAYS, CASE, declared
 from krm_fn.sources import reading
 from krm_fn.sources.source import text_with
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import ended_as
+from krm_fn.yamlio.texts import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
     from krm_fn.sources.places import Places
-    from krm_fn.yamlio.texts import Text
+Place = tuple[str, int, Path, tuple[int, Path] | None]
 
-    Place = tuple[str, int, Path, tuple[int, Path] | None]
 
 # By these others refer to an object: patches and references would miss it under another name.
 IDENTITY = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))

@@ -5,18 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from krm_fn.argocd.sources import sources_of
-from krm_fn.base.objects import kind_of, name_of, namespace_of, text
+from krm_fn.base.objects import Object, kind_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.repositories import git
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.objects import Object
 
 GIT_REPOSITORY = "GitRepository"
 SYSTEM = "flux-system"  # the names that `flux bootstrap` gives

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import get
 from krm_fn.flux.artifact import Packing
-from krm_fn.flux.generator import begun, generated
+from krm_fn.flux.generator import Begun, begun, generated
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import delivering
@@ -21,10 +22,6 @@ from krm_fn.repositories.types import Delivery, Target
 from krm_fn.sources.files import content, is_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.flux.generator import Begun
     from krm_fn.repositories.flux_sources import Sources
 
 

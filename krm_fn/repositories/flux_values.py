@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.bundle import entries
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import kind_of, metadata, name_of, namespace_of, text
+from krm_fn.base.objects import Object, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.sources.files import SUFFIXES, content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
-
-    from krm_fn.base.objects import Object
     from krm_fn.repositories.types import Delivery
+Near = dict[str, tuple[int, Any]]  # by folder
 
-    Near = dict[str, tuple[int, Any]]  # by folder
 
 # What a text has in which values stand; SOPS marks what it encrypts.
 HOLDING = re.compile(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")

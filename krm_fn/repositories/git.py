@@ -12,16 +12,13 @@ import os
 import re
 import stat
 import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.value import Value
 from krm_fn.sources.files import CAREFUL, GIT, repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TIMEOUT = 120.0  # seconds
 # What of the user's environment reaches git: where its programs and the user's own settings are, and the language.

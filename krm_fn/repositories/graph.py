@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
@@ -13,6 +14,7 @@ from krm_fn.repositories.kustomization import (
     FILES,
     PLUGINS,
     RESOURCES,
+    Read,
     composes,
     joined,
     linked,
@@ -21,14 +23,8 @@ from krm_fn.repositories.kustomization import (
     referring,
 )
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
-from krm_fn.repositories.types import Problem
+from krm_fn.repositories.types import Kustomization, Problem, Reference
 from krm_fn.sources.files import is_file, is_within, read_found
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.repositories.kustomization import Read
-    from krm_fn.repositories.types import Kustomization, Reference
 
 
 class Node(NamedTuple):

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.programs import Finished
 from krm_fn.repositories import helm_calls
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 HELM = "--enable-helm"
 # What a build gets of our environment. The rest stays ours: a kustomization can put variables into what it makes.

@@ -14,15 +14,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import krm_fn
 from krm_fn.base import programs
 from krm_fn.base.value import Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 # helm reads a value of `--values` as several file names, in quotes or not, or as addresses.
 NO_FILE_NAME = frozenset(',":\n\r')

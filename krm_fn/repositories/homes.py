@@ -5,33 +5,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
 from krm_fn.base.objects import namespace_of
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.findings.finding import UNSET
+from krm_fn.findings.finding import UNSET, Finding, Related
 from krm_fn.kubevirt.holders import counterparts
 from krm_fn.repositories import delivering
 from krm_fn.repositories.origins import Origin, Origins, located
-from krm_fn.sources.places import MATCHERS
+from krm_fn.repositories.types import Target
+from krm_fn.rules.facts.bundles import Surroundings
+from krm_fn.sources.places import MATCHERS, Places
+from krm_fn.sources.source import Sources
+from krm_fn.sources.steps import Leaving
 from krm_fn.yamlio import ListText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from krm_fn.findings.finding import Finding, Related
     from krm_fn.pipeline.stopped import Instances
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.types import Target
-    from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.places import Places
-    from krm_fn.sources.source import Sources
-    from krm_fn.sources.steps import Leaving
     from krm_fn.yamlio import StreamText
+
 
 # Where an object and an Application have the namespace.
 NAMESPACE, DESTINATION = ("metadata", "namespace"), ("spec", "destination")

@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from krm_fn.base import bundle
-from krm_fn.base.bundle import Bundle
-from krm_fn.base.objects import kind_of, ref_of
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Ref, kind_of, ref_of
 from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
+from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.kubevirt import configuration
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.stages import Before, Judging
+from krm_fn.pipeline.stages import Before, Judging, Outcome
 from krm_fn.repositories import charts, fixes, names, unseen
-from krm_fn.repositories.fixes import Fixing
+from krm_fn.repositories.fixes import Fix, Fixing
 from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.leaving import leaving
-from krm_fn.repositories.sharing import UNUSED
+from krm_fn.repositories.sharing import UNUSED, Taken
 from krm_fn.repositories.templated import templated
+from krm_fn.repositories.types import Problem
 from krm_fn.rules import registry
+from krm_fn.rules.facts.bundles import Surroundings
 from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.sources import unbuilt
 from krm_fn.sources.places import Places
 from krm_fn.sources.salvage import Doubts, passed_over, reported
+from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Self
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Ref
-    from krm_fn.findings.finding import Finding, Suppressed
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.fixes import Fix
     from krm_fn.repositories.loading import Options, Parsed, Unit
-    from krm_fn.repositories.sharing import Taken
-    from krm_fn.repositories.types import Problem
-    from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.source import Sources
 
 
 VM = "VirtualMachine"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import yaml
 
@@ -17,15 +17,9 @@ import krm_fn
 from krm_fn.base import programs
 from krm_fn.repositories import building, cache, guard
 from krm_fn.repositories.builds import SIZE, digest, digest_of
-from krm_fn.repositories.sharing import NOTHING
+from krm_fn.repositories.loading import Options, Unit
+from krm_fn.repositories.sharing import NOTHING, Taken
 from krm_fn.sources.files import repository
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.repositories.loading import Options, Unit
-    from krm_fn.repositories.sharing import Taken
-
 
 ALONE = cache.dumps(NOTHING)
 

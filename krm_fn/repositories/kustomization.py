@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, text
-from krm_fn.base.paths import as_list, as_map, dotted, leaves
+from krm_fn.base.objects import Object, group_of, kind_of, text
+from krm_fn.base.paths import Path, as_list, as_map, dotted, leaves
 from krm_fn.base.redaction import holds_secret
 from krm_fn.repositories import plugins
 from krm_fn.repositories.types import Kustomization, Problem, Reference
@@ -21,13 +22,9 @@ from krm_fn.sources.files import KUSTOMIZATIONS as FILES
 from krm_fn.sources.files import UNREADABLE, read_found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.yamlio import StreamText
+Named = Iterator[tuple[str, Path]]
 
-    Named = Iterator[tuple[str, Path]]
 
 GROUP = "kustomize.config.k8s.io"
 KINDS = ("", "Kustomization", "Component")

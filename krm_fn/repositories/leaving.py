@@ -6,7 +6,8 @@ the other units of the cluster have. A pipeline calls the command, which knows i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.objects import PREVIOUS_NAMES, annotations_of, metadata, name_of
 from krm_fn.base.paths import copy, put
@@ -15,17 +16,14 @@ from krm_fn.findings.limits import Budget
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import manifests
-from krm_fn.sources.steps import ARGOCD, Leaving, Stage, is_local
+from krm_fn.sources.steps import ARGOCD, Leaving, Stage, Step, is_local
 from krm_fn.yamlio.order import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.loading import Parsed
     from krm_fn.repositories.sharing import Taken
-    from krm_fn.sources.steps import Step
+
 
 # How often the steps may render an object, on average. To look whether a step gets an object takes so much less.
 RENDERED, LOOKS = 10, 100

@@ -10,38 +10,33 @@ import copy
 import os
 import pickle
 import zlib
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object
 from krm_fn.base.placeholders import with_defaults
 from krm_fn.base.value import Value
+from krm_fn.pipeline.stages import Before
 from krm_fn.repositories import building, charts, delivering, names, sharing, templated, written
+from krm_fn.repositories.building import Builder, Built
 from krm_fn.repositories.homes import Homes, Material
-from krm_fn.repositories.types import Problem
+from krm_fn.repositories.sharing import Offer, Reach, Taken
+from krm_fn.repositories.types import Problem, Target
+from krm_fn.rules.facts.bundles import Surroundings
 from krm_fn.sources import reading, unbuilt
 from krm_fn.sources.places import Places
-from krm_fn.sources.reading import NothingFoundError, Texts, unwatched
-from krm_fn.sources.salvage import repairing
-from krm_fn.sources.source import Sources
+from krm_fn.sources.reading import NothingFoundError, Texts, Watch, unwatched
+from krm_fn.sources.salvage import Lost, repairing
+from krm_fn.sources.source import Source, Sources
+from krm_fn.sources.steps import Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.pipeline.stages import Before
-    from krm_fn.repositories.building import Builder, Built
     from krm_fn.repositories.builds import Builds
     from krm_fn.repositories.clusters import TargetSettings
-    from krm_fn.repositories.sharing import Offer, Reach, Taken
-    from krm_fn.repositories.types import Target
-    from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.reading import Watch
-    from krm_fn.sources.salvage import Lost
-    from krm_fn.sources.source import Source
-    from krm_fn.sources.steps import Step
+
 
 FAST = 1  # level of compression
 BUILT = "built"  # the kind of a unit of which nobody knows what applies it

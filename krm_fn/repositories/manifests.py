@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Any
 
 from krm_fn.base.bundle import Bundle, is_cluster_kind, is_list
-from krm_fn.base.objects import annotations_of, group_of, kind_of, metadata, namespace_of
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, metadata, namespace_of
 from krm_fn.flux.steps import CLUSTER_KINDS
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.pipeline.modes import PREFIX, replaced
 from krm_fn.pipeline.stages import POLICY
 from krm_fn.sources import steps
 from krm_fn.sources.skipping import TOOL_GROUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 INTERNAL = (
     "internal.config.kubernetes.io/",

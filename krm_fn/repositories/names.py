@@ -6,20 +6,15 @@ A unit uses some objects that it does not have: other units of its cluster may o
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.objects import Object, kind_of, name_of, text
 from krm_fn.base.paths import as_list, get
+from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.sources.places import MATCHERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.findings.finding import Finding
 
 # How claims are made of DataVolumes: cluster-wide kinds with their API groups.
 STORAGE = {"StorageClass": "storage.k8s.io", "StorageProfile": "cdi.kubevirt.io"}

@@ -6,27 +6,25 @@ value is its origin; where none did, the object's own file is.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base import bundle
-from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, kustomization
-from krm_fn.repositories.writers import Origin, Wanted, changes_of, patches_of, writer
+from krm_fn.repositories.types import Kustomization, Target
+from krm_fn.repositories.writers import Origin, Patch, Wanted, changes_of, patches_of, writer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.repositories.types import Kustomization, Target
-    from krm_fn.repositories.writers import Patch, Texts
+    from krm_fn.repositories.writers import Texts
     from krm_fn.yamlio import StreamText
+
 
 __all__ = ["Origin", "Origins", "located"]
 

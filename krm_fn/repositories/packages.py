@@ -7,31 +7,24 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn import config, yamlio
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.objects import kind_of, name_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.objects import Object, kind_of, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.config.keys import KEYS
 from krm_fn.config.repository import read as repository_config
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import parameters
 from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.parameters import JSON
+from krm_fn.repositories.parameters import JSON, Parameters
+from krm_fn.repositories.types import Delivery
 from krm_fn.sources.files import is_within, read_found, repository
 from krm_fn.sources.steps import ARGOCD, KPT, PROGRAM, Step, is_call, is_own
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.repositories.parameters import Parameters
-    from krm_fn.repositories.types import Delivery
 
 KPTFILE = "Kptfile"
 # The flags of the plugin that are keys of its config.

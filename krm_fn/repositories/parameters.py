@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.config import with_texts
-from krm_fn.config.keys import DOTTED, KEYS, SWITCHES, hint, unlike
+from krm_fn.config.keys import DOTTED, KEYS, SWITCHES, Key, hint, unlike
+from krm_fn.kubevirt.settings import Config
 from krm_fn.rules.registry import all_rules
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+Environment = Mapping[str, str]
 
-    from krm_fn.config.keys import Key
-    from krm_fn.kubevirt.settings import Config
-
-    Environment = Mapping[str, str]
 
 JSON = "ARGOCD_APP_PARAMETERS"
 COLLECTIONS = ("string", "array", "map")

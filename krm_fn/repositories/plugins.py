@@ -5,18 +5,13 @@ Kustomize reads keys without regard to case in all that it makes structs of. So 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import kind_of, name_of, text
+from krm_fn.base.objects import Object, kind_of, name_of, text
 from krm_fn.base.paths import as_list
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 CHARTS = "helmchartinflationgenerator"  # the kind of a generator that makes objects of a chart
 # The keys of builtin plugins that name files, and the one of them that may give a file a name: `name=path`.

@@ -6,16 +6,13 @@ import gc
 import multiprocessing
 import os
 import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.base.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
 SELDOM = (50_000, 10, 10)  # after how many new objects cycles are looked for, as `gc.set_threshold` takes it
 CHUNK = 8  # pieces of work that a process takes at once, where there are many

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base import bundle
 from krm_fn.base.value import Value
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.stages import Judging
+from krm_fn.pipeline.stages import Judging, Outcome
 from krm_fn.repositories import judging, names
 from krm_fn.repositories.homes import Homes
 from krm_fn.repositories.judging import UnitResult
+from krm_fn.repositories.sharing import Taken
+from krm_fn.rules.facts.bundles import Surroundings
 from krm_fn.sources.places import Places
-from krm_fn.sources.salvage import passed_over, reported
+from krm_fn.sources.salvage import Lost, passed_over, reported
+from krm_fn.sources.source import Sources
 from krm_fn.sources.unbuilt import undeployed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.pipeline.stages import Outcome
     from krm_fn.repositories.loading import Options, Parsed, Unit
-    from krm_fn.repositories.sharing import Taken
-    from krm_fn.rules.facts.bundles import Surroundings
-    from krm_fn.sources.salvage import Lost
-    from krm_fn.sources.source import Sources
+Write = Callable[[Sources, Outcome], Any]
 
-    Write = Callable[[Sources, Outcome], Any]
 
 DUPLICATE = "duplicate-object"
 # The kinds of objects that decide how VMs are rendered.

@@ -8,29 +8,25 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from krm_fn.findings.finding import Finding
 from krm_fn.repositories import keys, loading, sharing
+from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.judging import UnitResult, judge
 from krm_fn.repositories.keys import Keys
-from krm_fn.repositories.loading import Loaded, Piece
+from krm_fn.repositories.loading import Loaded, Options, Parsed, Piece, Unit
 from krm_fn.repositories.pools import mapped
-from krm_fn.repositories.sharing import NOTHING
+from krm_fn.repositories.sharing import NOTHING, Offer, Offered, Taken
+from krm_fn.sources.reading import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.findings.finding import Finding
-    from krm_fn.repositories.cache import Cache
     from krm_fn.repositories.distributing import Workers
-    from krm_fn.repositories.loading import Options, Parsed, Unit
-    from krm_fn.repositories.sharing import Offer, Offered, Taken
-    from krm_fn.sources.reading import Watch
+Work = Callable[[Unit, Parsed, Taken, Options], Any]
 
-    Work = Callable[[Unit, Parsed, Taken, Options], Any]
 
 FILES = "the files that no kustomization uses"
 LONE = Loaded()  # stands for a unit that is alone in its cluster

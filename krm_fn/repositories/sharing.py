@@ -14,10 +14,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from krm_fn.base.bundle import effective_namespace, entries, is_cluster_kind
-from krm_fn.base.objects import annotations_of, group_of, kind_of, labels_of, name_of
+from krm_fn.base.external import Externals
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, name_of
 from krm_fn.base.paths import canonical
 from krm_fn.base.suggestions import LONGEST, Words
 from krm_fn.base.value import Value
@@ -27,14 +29,8 @@ from krm_fn.kubevirt.migratability.claims import DEFAULT_CLASS
 from krm_fn.repositories.names import OFFERED, PLATFORM, STORAGE, WORD, referred, texts_of, words
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+Key = tuple[str, str, str, str]  # kind, group, namespace, name
 
-    from krm_fn.base.external import Externals
-    from krm_fn.base.objects import Object
-
-    Key = tuple[str, str, str, str]  # kind, group, namespace, name
 
 # Rules about objects that nothing in a target uses: others may.
 UNUSED = frozenset(("unused-instancetype", "unused-revision"))

@@ -14,24 +14,20 @@ import sys
 import threading
 import time
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from krm_fn.base import programs
 from krm_fn.repositories import building, guard, loading, sharing
 from krm_fn.repositories.builds import NO_FILE
 from krm_fn.repositories.kustomization import FILES
+from krm_fn.repositories.loading import Options, Piece
 from krm_fn.repositories.names import words as words_of
 from krm_fn.repositories.pools import SELDOM
+from krm_fn.repositories.sharing import Key, Offer, Offered
+from krm_fn.repositories.types import Target
 from krm_fn.sources.files import GIT, read_found, repository
 from krm_fn.sources.reading import Texts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.repositories.loading import Options, Piece
-    from krm_fn.repositories.sharing import Key, Offer, Offered
-    from krm_fn.repositories.types import Target
 
 FAST = 1  # level of compression
 PAUSE = 0.5  # seconds between looks whether the parent lives

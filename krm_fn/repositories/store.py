@@ -11,13 +11,13 @@ import os
 import sqlite3
 import stat
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Any
+
 
 PATIENCE = 5.0  # seconds that another run may keep the file to itself
 DAY = 86_400

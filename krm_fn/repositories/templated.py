@@ -8,38 +8,31 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base import bundle
-from krm_fn.base.bundle import is_cluster_kind
+from krm_fn.base.bundle import Entry, is_cluster_kind
 from krm_fn.base.console import file_name
 from krm_fn.base.external import External, Externals
-from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import canonical, get, leaves
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.paths import Path, canonical, get, leaves
 from krm_fn.base.value import Value
 from krm_fn.config.repository import KINDS as REFERRED
-from krm_fn.findings.finding import UNSET
+from krm_fn.findings.finding import UNSET, Finding, Related, Suppressed
 from krm_fn.kubevirt.holders import RENDERED, holder_of
-from krm_fn.kubevirt.templates import MARK, is_template, template_of
+from krm_fn.kubevirt.settings import Config
+from krm_fn.kubevirt.templates import MARK, Template, is_template, template_of
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.stages import Judging
+from krm_fn.pipeline.stages import Judging, Outcome
 from krm_fn.repositories import names
 from krm_fn.repositories.sharing import UNUSED
+from krm_fn.rules.facts.bundles import Surroundings
 from krm_fn.sources.places import MATCHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding, Related, Suppressed
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.kubevirt.templates import Template
-    from krm_fn.pipeline.stages import Outcome
-    from krm_fn.rules.facts.bundles import Surroundings
     from krm_fn.sources.source import Sources
+
 
 KINDS = {row.kind: row.group for row in RENDERED}
 # The kind of an object in a text, as YAML and JSON write it.

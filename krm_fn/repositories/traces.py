@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from krm_fn.base import bundle
 from krm_fn.base.objects import kind_of, name_of
 from krm_fn.repositories import written
+from krm_fn.repositories.building import Built
+from krm_fn.repositories.types import Target
 from krm_fn.sources.reading import Given
-
-if TYPE_CHECKING:
-    from krm_fn.repositories.building import Built
-    from krm_fn.repositories.types import Target
 
 SEPARATOR = b"\n---\n"
 # An object's origin, as kustomize writes it: among the annotations of its metadata, in an order of their own.

@@ -6,16 +6,12 @@ an absolute path where it was named by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from krm_fn.base.objects import annotations_of, kind_of, name_of, namespace_of
-from krm_fn.base.paths import as_map
+from krm_fn.base.objects import Object, annotations_of, kind_of, name_of, namespace_of
+from krm_fn.base.paths import Path, as_map
+from krm_fn.rules.facts.inputs import SkippedFile
 from krm_fn.rules.facts.inputs import Unbuilt as Problem
-
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.inputs import SkippedFile
 
 __all__ = ["Delivery", "Discovery", "Kustomization", "Problem", "Reference", "Release", "Target"]
 

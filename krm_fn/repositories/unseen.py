@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
 from krm_fn.config import merged
 from krm_fn.config.keys import KIND
 from krm_fn.findings import fingerprints
+from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.holders import holder_of
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.pipeline.stages import Judging
@@ -19,16 +24,10 @@ from krm_fn.rules.facts.inputs import RepositoryFacts, UnseenConfiguration
 from krm_fn.yamlio.compare import same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.repositories.clusters import TargetSettings
     from krm_fn.repositories.sharing import Taken
     from krm_fn.sources.steps import Leaving, Stage, Step
+
 
 VERSION, CONFIGURATION = "kubevirtVersion", "configuration"
 

@@ -6,36 +6,29 @@ All commands and the language server get their units here. Nothing is built or p
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
+from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building, charts, clusters, deliveries, delivering, packages, written
+from krm_fn.repositories.building import Builder
 from krm_fn.repositories.clusters import Configs, TargetSettings, as_it_is
 from krm_fn.repositories.discovery import discover, with_deliveries
-from krm_fn.repositories.judging import judge_problem, of_no_object, release_of
+from krm_fn.repositories.judging import UnitResult, judge_problem, of_no_object, release_of
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.packages import Package
-from krm_fn.repositories.types import Discovery, Problem
+from krm_fn.repositories.types import Discovery, Problem, Target
 from krm_fn.sources.files import Paths, folder_of, is_in_repository, is_within, repository
 from krm_fn.sources.reading import STDIN
 from krm_fn.sources.salvage import passed_over
 from krm_fn.sources.steps import PIPELINE, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.repositories.building import Builder
-    from krm_fn.repositories.judging import UnitResult
-    from krm_fn.repositories.types import Target
-
 
 NO_PACKAGE = Package(folder="")
 

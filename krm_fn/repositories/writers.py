@@ -7,25 +7,22 @@ the names of their entries; so entries are looked for by name first.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import kind_of, name_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.objects import Object, kind_of, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import is_inline, joined
+from krm_fn.repositories.types import Kustomization
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.repositories.types import Kustomization
     from krm_fn.yamlio import StreamText
 
     Texts = Callable[[str], StreamText | None]
+
 
 # Keys by which entries of a list are told apart.
 MERGE_KEYS = ("name", "key", "mountPath", "containerPort")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import copy
 import os
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.objects import group_of, text
@@ -19,22 +20,16 @@ from krm_fn.kubevirt.api_versions import HOMES, NEIGHBOURS
 from krm_fn.repositories import building
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.kustomization import RESOURCES, from_here, joined, linked
+from krm_fn.repositories.types import Discovery, Kustomization, Problem, Target
 from krm_fn.sources import reading
 from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, content, is_file, is_unsaved
 from krm_fn.sources.reading import NothingFoundError
-from krm_fn.sources.salvage import repairing
+from krm_fn.sources.salvage import Lost, repairing
 from krm_fn.sources.skipping import may_hide
-from krm_fn.sources.source import ANY, Sources
+from krm_fn.sources.source import ANY, Source, Sources
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
+Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 
-    from krm_fn.repositories.types import Discovery, Kustomization, Problem, Target
-    from krm_fn.sources.salvage import Lost
-    from krm_fn.sources.source import Source
-
-    Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 
 GROUP = "kubevirt.io"
 # What a text has in which an object of KubeVirt stands, with any API version, or something that VMs use of other targets.

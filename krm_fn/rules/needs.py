@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import sys
 
+from krm_fn.base.annotations import Callable, Container, Iterator
 from krm_fn.base.objects import kind_of, name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
 from krm_fn.kubevirt.catalogue_names import NAMES
+from krm_fn.rules.facts.bundles import BundleFacts
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
+Needs = dict[str, Callable[[BundleFacts], object]]
 
-    from krm_fn.rules.facts.bundles import BundleFacts
-
-    Needs = dict[str, Callable[[BundleFacts], object]]
 
 PACKAGE = __name__.rpartition(".")[0]
 

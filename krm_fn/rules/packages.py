@@ -13,13 +13,14 @@ import pkgutil
 import sys
 from importlib import metadata
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.errors import ConfigError
 from krm_fn.rules.registry import Rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import ModuleType
+
 
 GROUP = "kubevirt_render.rules"
 PATH = "rulePackages"

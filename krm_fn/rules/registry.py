@@ -34,33 +34,29 @@ from __future__ import annotations
 
 import sys
 
+from krm_fn.base.annotations import Any, Callable, Container, Iterable, Iterator, Mapping
+from krm_fn.base.bundle import Entry
 from krm_fn.base.console import one_line
 from krm_fn.base.objects import ref_of
-from krm_fn.base.paths import dotted
+from krm_fn.base.paths import Path, dotted
 from krm_fn.base.redaction import reach, redact_at, safe_message, shown_path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
+from krm_fn.findings.limits import InAll
+from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.schema import ObjectFacts
+from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.ignores import BaselineFacts, IgnoreFacts
+from krm_fn.rules.facts.inputs import InputFacts, RepositoryFacts
+from krm_fn.rules.facts.migrations import MigrationFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.needs import PACKAGE, modules, relevant_modules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.limits import InAll
     from krm_fn.kubevirt.presets.facts import PresetFacts
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.rules.facts.admission import AdmissionFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.ignores import BaselineFacts, IgnoreFacts
-    from krm_fn.rules.facts.inputs import InputFacts, RepositoryFacts
-    from krm_fn.rules.facts.migrations import MigrationFacts
-    from krm_fn.rules.facts.vms import VmFacts
-
-    OfBundle = BundleFacts | IgnoreFacts | BaselineFacts | InputFacts | MigrationFacts | RepositoryFacts
+OfBundle = BundleFacts | IgnoreFacts | BaselineFacts | InputFacts | MigrationFacts | RepositoryFacts
 
 
 FAMILIES = ("admission", "baseline", "bundle", "ignore", "input", "lint", "migration", "preset", "repository", "schema", "vm")

@@ -10,21 +10,15 @@ from bisect import bisect_left
 from itertools import accumulate
 from operator import or_
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Iterable, Iterator, Sequence
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import ONE
-from krm_fn.sizing.nodes import UNSTATED
+from krm_fn.sizing.demands import Demand
+from krm_fn.sizing.nodes import UNSTATED, Shape
 from krm_fn.sizing.rows import REQUIRED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.sizing.demands import Demand
-    from krm_fn.sizing.nodes import Shape
 
 RESOURCE, LABEL, AFFINITY, TAINT = "resource", "label", "affinity", "taint"
 # A taint with another effect only makes the scheduler prefer other nodes.

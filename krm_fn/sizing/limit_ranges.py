@@ -6,24 +6,17 @@ pkg/apis/core/v1/defaults.go:SetDefaults_LimitRangeItem
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of
+from krm_fn.base.annotations import Iterator, Sequence
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt.holders import SERVED
-from krm_fn.kubevirt.pods.amounts import read
-from krm_fn.kubevirt.quantity import NANO
+from krm_fn.kubevirt.pods.amounts import Amounts, read
+from krm_fn.kubevirt.quantity import NANO, Quantity
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+Defaults = tuple[Amounts, Amounts]  # requests, limits
 
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.kubevirt.quantity import Quantity
-
-    Defaults = tuple[Amounts, Amounts]  # requests, limits
 
 # Each bound may be wrong for each machine of its namespace: so often a run compares one with another.
 COMPARISONS, COMPARISONS_PER_OBJECT = 40_000, 30

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import labels_of, name_of, text
+from krm_fn.base.objects import Object, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.nodes import ARCHITECTURE, SCHEDULABLE
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.sizing.rows import USUAL_DEVICES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 UNSCHEDULABLE: Object = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}

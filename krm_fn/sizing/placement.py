@@ -5,19 +5,13 @@ Equal nodes and equal machines are counted, not listed, so a pool of a million m
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable, Iterator, Sequence
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.sizing.demands import identity
-from krm_fn.sizing.fitting import Fits, needs_of
-from krm_fn.sizing.rows import GIB_PER_CPU
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from krm_fn.sizing.fitting import Needs
-    from krm_fn.sizing.nodes import Shape
-    from krm_fn.sizing.rows import Sized
+from krm_fn.sizing.fitting import Fits, Needs, needs_of
+from krm_fn.sizing.nodes import Shape
+from krm_fn.sizing.rows import GIB_PER_CPU, Sized
 
 
 class Misfit(Value):

@@ -8,21 +8,15 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation, localcontext
 from fractions import Fraction
 
+from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.pods.amounts import Amounts
 from krm_fn.kubevirt.quantity import NANO
 from krm_fn.sizing import storage
-from krm_fn.sizing.rows import Row, added
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.sizing.demands import Demand
-    from krm_fn.sizing.rows import Sized
+from krm_fn.sizing.demands import Demand
+from krm_fn.sizing.rows import Row, Sized, added
 
 SINGLE, MAPS = ("vcpu", "cpu", "guestGiB", "memoryGiB"), ("devices", "storageGiB")
 CURRENCY = "currency"

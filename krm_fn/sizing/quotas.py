@@ -5,30 +5,22 @@ upstream: k8s.io/apiserver pkg/admission/plugin/resourcequota/controller.go:Chec
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, kind_of, name_of
+from krm_fn.base.annotations import Container, Iterable, Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, annotations_of, kind_of, name_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.findings.limits import Budget
-from krm_fn.kubevirt.pods.amounts import ONE, ZERO, add_to, minus, read, written
+from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
+from krm_fn.kubevirt.quantity import Quantity
 from krm_fn.sizing import scopes, storage, usage
-from krm_fn.sizing.demands import identity, in_order
+from krm_fn.sizing.demands import Demand, identity, in_order
+from krm_fn.sizing.pods import AdmittedPod
 from krm_fn.sizing.rows import compared
+from krm_fn.sizing.scopes import Scope
 from krm_fn.sizing.sums import once
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.sizing.demands import Demand
-    from krm_fn.sizing.pods import AdmittedPod
-    from krm_fn.sizing.scopes import Scope
 
 NATIVE, AWARE, AWARE_CLUSTER = "ResourceQuota", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota"
 AAQ_GROUP = "aaq.kubevirt.io"

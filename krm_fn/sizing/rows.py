@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable, Iterable, Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times
-from krm_fn.kubevirt.quantity import NANO, parse
+from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, add_to, plus, times
+from krm_fn.kubevirt.quantity import NANO, Quantity, parse
 from krm_fn.sizing import storage
-from krm_fn.sizing.demands import identity
+from krm_fn.sizing.demands import Demand, identity
 from krm_fn.sizing.usage import HUGE_PAGES, is_extended
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
     from fractions import Fraction
 
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.sizing.demands import Demand
 
 # What nearly every pod asks for, so that it distinguishes none.
 USUAL_DEVICES = frozenset(f"devices.kubevirt.io/{name}" for name in ("kvm", "tun", "vhost-net"))

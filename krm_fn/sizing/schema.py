@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
+from krm_fn.base.objects import Object
 
 TEXT: Object = {"type": "string"}
 COUNT: Object = {"type": "integer", "minimum": 0}

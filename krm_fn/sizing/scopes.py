@@ -5,17 +5,16 @@ upstream: k8s.io/kubernetes pkg/quota/v1/evaluator/core/pods.go:podMatchesScopeF
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Callable
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.totals import BEST_EFFORT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.base.objects import Object
     from krm_fn.sizing.pods import AdmittedPod
+
 
 KINDS = ("podAffinity", "podAntiAffinity")
 REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"

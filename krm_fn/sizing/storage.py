@@ -5,19 +5,12 @@ A size is what the object states. The provisioner may give more: CDI adds room f
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of, text
+from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import as_list, as_map, get, is_set
-from krm_fn.kubevirt.pods.amounts import plus
+from krm_fn.kubevirt.pods.amounts import Amounts, plus
 from krm_fn.kubevirt.quantity import canonical, parse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
 
 DATA_VOLUME, CLAIM, TEMPLATE, STATE = "DataVolume", "PersistentVolumeClaim", "dataVolumeTemplate", "backendStorage"
 # The claim in which KubeVirt keeps the state of a TPM or of EFI. upstream: pkg/storage/backend-storage/backend-storage.go

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterable
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import canonical
-from krm_fn.kubevirt.pods.amounts import ZERO, add_to, plus, times, written
+from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, add_to, plus, times, written
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.sizing import storage
-from krm_fn.sizing.demands import in_order
+from krm_fn.sizing.demands import Demand, in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, TypeVar
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.sizing.demands import Demand
+    from typing import TypeVar
 
     Counting = TypeVar("Counting")
 

@@ -5,20 +5,17 @@ upstream: k8s.io/kubernetes pkg/quota/v1/evaluator/core/pods.go:podComputeUsageH
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Callable, Iterable
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_map, get
-from krm_fn.kubevirt.pods.amounts import ONE, ZERO, add_to, minus, whole
+from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, whole
 from krm_fn.kubevirt.quantity import parse
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
     from krm_fn.sizing.pods import AdmittedPod
+
 
 NATIVE = ("cpu", "memory", "ephemeral-storage")
 HUGE_PAGES, REQUESTS, LIMITS = "hugepages-", "requests.", "limits."

@@ -9,17 +9,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.value import Value
 from krm_fn.rules.facts.inputs import SkippedFile
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
 
 UNREADABLE = "can't be read"
 SUFFIXES = (".yaml", ".yml", ".json")

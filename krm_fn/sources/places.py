@@ -6,31 +6,25 @@ import contextlib
 import os
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from krm_fn import yamlio
 from krm_fn.base import bundle
+from krm_fn.base.bundle import Entry
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import group_of, kind_of, name_of, previous_names
-from krm_fn.base.paths import get
-from krm_fn.base.redaction import ROOT, hides_line, hides_text, holds_secret
-from krm_fn.findings.finding import Finding
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, previous_names
+from krm_fn.base.paths import Path, get
+from krm_fn.base.redaction import ROOT, Place, hides_line, hides_text, holds_secret
+from krm_fn.findings.finding import Finding, Related
+from krm_fn.kubevirt.settings import PolicyObject
 from krm_fn.sources.files import is_within, read_found, repository
-from krm_fn.yamlio.nodes import MAP, SEQ
+from krm_fn.yamlio.nodes import MAP, SEQ, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.base.redaction import Place
-    from krm_fn.findings.finding import Related
-    from krm_fn.kubevirt.settings import PolicyObject
     from krm_fn.sources.salvage import Lost
     from krm_fn.sources.source import Sources
     from krm_fn.yamlio import ListText, StreamText
-    from krm_fn.yamlio.nodes import Node
 
     Text = StreamText | ListText
 

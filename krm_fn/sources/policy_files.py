@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +15,15 @@ from krm_fn.kubevirt.settings import PolicyObject
 from krm_fn.sources import reading
 from krm_fn.sources.files import Paths, is_within, repository
 from krm_fn.sources.reading import NothingFoundError
+from krm_fn.sources.source import Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import TypeVar
 
     from krm_fn.config.repository import RepositoryConfig, Section
-    from krm_fn.sources.source import Sources
 
     OneSection = TypeVar("OneSection", bound=Section)
+
 
 # What makes a folder a case of `kubevirt-render test`, whose objects are no policies.
 CASE = "expected.yaml"

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
 from krm_fn.base import workers
@@ -19,22 +20,18 @@ from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
-from krm_fn.sources.files import Paths, read_found, refuse_links_out
+from krm_fn.rules.facts.inputs import SkippedFile
+from krm_fn.sources.files import Paths, Stamp, read_found, refuse_links_out
 from krm_fn.sources.skipping import about_folder, why_skipped
 from krm_fn.sources.source import Source, Sources
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.rules.facts.inputs import SkippedFile
-    from krm_fn.sources.files import Stamp
     from krm_fn.sources.steps import Step
     from krm_fn.yamlio import ListText, StreamText
+Note = Callable[[str], None]
+Repair = Callable[[bytes, str], bytes]
+Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
-    Note = Callable[[str], None]
-    Repair = Callable[[bytes, str], bytes]
-    Watch = Callable[[str, Iterable[Any], int], Iterable[Any]]
 
 STDIN = "-"
 LIST = b"ResourceList"

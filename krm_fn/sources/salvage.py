@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.limits import MOST
 from krm_fn.kubevirt.api_versions import HOMES
+from krm_fn.kubevirt.releases import Release
 from krm_fn.rules import registry
-from krm_fn.rules.facts.inputs import InputFacts
+from krm_fn.rules.facts.inputs import InputFacts, SkippedFile
 from krm_fn.rules.shared.available_objects import GROUPS
 from krm_fn.sources.files import read_found
 from krm_fn.sources.reading import TemplateError, read_text
 from krm_fn.sources.skipping import may_have
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts.inputs import SkippedFile
 
 MARK = b"---"
 KIND = re.compile(rb"""^["']?kind\b""", re.MULTILINE)

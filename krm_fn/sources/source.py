@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from codecs import BOM_UTF8
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
@@ -14,9 +15,6 @@ from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
     from krm_fn.rules.facts.inputs import SkippedFile
     from krm_fn.sources.files import Stamp
     from krm_fn.yamlio import StreamText

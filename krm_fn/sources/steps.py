@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from krm_fn import config
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, group_of, kind_of, labels_of, name_of, namespace_of, text
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.objects import LOCAL_CONFIG, Object, annotations_of, group_of, kind_of, labels_of, name_of, namespace_of, text
+from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.config.keys import API_VERSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.settings import Config
+from krm_fn.findings.finding import Finding
+from krm_fn.kubevirt.settings import Config
 
 GROUP = API_VERSION.partition("/")[0]
 PROGRAM, MODULE = "kubevirt-render", "krm_fn"

@@ -6,35 +6,27 @@ A part of an object is, for example, a patch that no kustomization uses.
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.base import bundle
-from krm_fn.base.bundle import entries
-from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, ref_of, text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.bundle import Entry, entries
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of, ref_of, text
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.findings.finding import UNSET
+from krm_fn.findings.finding import UNSET, Finding
 from krm_fn.findings.finding import UNSET as MISSING
 from krm_fn.kubevirt.holders import holder_of
+from krm_fn.kubevirt.releases import Release
 from krm_fn.rules import registry
 from krm_fn.rules.facts.inputs import InputFacts, Part
 from krm_fn.sources.files import in_repository
 from krm_fn.sources.salvage import UNCERTAIN
-from krm_fn.sources.source import ANY
+from krm_fn.sources.source import ANY, Source, Sources
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+Key = tuple[int, Path]
 
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Finding
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.sources.source import Source, Sources
-
-    Key = tuple[int, Path]
 
 # A word in the path of a file whose objects are meant for others.
 PATH_OF_PARTS = re.compile(r"(?:^|[^a-z])(?:patch(?:es)?|overlays?|partials?|fragments?)(?![a-z])", re.IGNORECASE)

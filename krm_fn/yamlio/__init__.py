@@ -7,6 +7,9 @@ changed lines differ.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Sequence
+from krm_fn.yamlio.emit import dump
+
 __all__ = [
     "ListText",
     "StreamText",
@@ -20,10 +23,6 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.yamlio.emit import dump
     from krm_fn.yamlio.texts import ListText, StreamText
 
 

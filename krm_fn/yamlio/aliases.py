@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.reader import read_piece
-from krm_fn.yamlio.texts import ENTRY
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.yamlio.texts import ListText
+from krm_fn.yamlio.texts import ENTRY, ListText
 
 
 class Aliases:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.paths import Path
+from krm_fn.base.annotations import Any
+from krm_fn.base.paths import Path
 
 
 def same(a: Any, b: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import CParser, ScalarEvent, StreamEndEvent, YAMLError, translate
 from krm_fn.yamlio.layout import (
@@ -16,18 +17,16 @@ from krm_fn.yamlio.layout import (
     relocated,
 )
 from krm_fn.yamlio.listreader import ListReader, Offsets
-from krm_fn.yamlio.reader import Source, open_node, read_node
+from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
+from krm_fn.yamlio.spans import Spans
 from krm_fn.yamlio.texts import ListText, Piece, StreamText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
-    from krm_fn.yamlio.reader import Memo
-    from krm_fn.yamlio.spans import Spans
+    from typing import TypeVar
 
     AnyText = TypeVar("AnyText", ListText, StreamText)
+
 
 BOM = b"\xef\xbb\xbf"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.emit import Style, block, entry, flow, kept_block, quoted, scalar_text, single_quoted
 from krm_fn.yamlio.layout import (
     BLANKS_AND_BREAKS,
@@ -17,15 +18,8 @@ from krm_fn.yamlio.layout import (
     past_comments,
     skip_blanks,
 )
-from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ
+from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Node
 from krm_fn.yamlio.styles import style_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.yamlio.nodes import Node
 
 # How the text around a node holds it: after a key of a block map, after a dash, inside brackets, or as a document's root.
 # The span of the key follows, if there is one.

@@ -6,12 +6,8 @@ literal block. Everything else is in double quotes, with escapes. No line is fol
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 STARTS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/_")
 RESERVED = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "n"))

@@ -22,6 +22,7 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.errors import InputError
 
 __all__ = [
@@ -45,9 +46,6 @@ __all__ = [
     "translate",
 ]
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 DEEPEST = 500  # levels of nested maps and lists; a real VirtualMachine has under 20
 TOO_DEEP = f"maps and lists are nested deeper than {DEEPEST} levels"

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.yamlio.nodes import ALIAS, MERGE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.yamlio.nodes import Node
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path
+from krm_fn.yamlio.nodes import ALIAS, MERGE, Node
 
 BLANKS = " \t\r\n"
 

@@ -7,16 +7,13 @@ upstream: go.yaml.in/yaml/v2 encode.go, emitterc.go, sorter.go
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cmp_to_key
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.yamlio.emit import number_text
 from krm_fn.yamlio.scalars import as_json, resolve_typed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
 
 # Text that is quoted, though it is read as text: numbers with colons, and timestamps.
 BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from codecs import utf_8_decode
 
+from krm_fn.base.annotations import Iterable, Iterator
 from krm_fn.base.errors import InputError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+Edit = tuple[int, int, bytes]  # start, end, and the new bytes for this span
 
-    Edit = tuple[int, int, bytes]  # start, end, and the new bytes for this span
 
 # Line breaks of YAML 1.1 that libyaml and Go's readers know, but editors do not count. `line_start` and `line_end`, and the
 # functions that use them, know them. `breaks` counts lines as editors do.

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block, entry, flow
-from krm_fn.yamlio.layout import Unspliceable, line_end, line_start_in_bytes, next_line, past_comments, spliced
+from krm_fn.yamlio.layout import Edit, Unspliceable, line_end, line_start_in_bytes, next_line, past_comments, spliced
+from krm_fn.yamlio.nodes import Node
 from krm_fn.yamlio.splice import respell
 from krm_fn.yamlio.styles import style_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.yamlio.layout import Edit
-    from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.texts import ListText, Top
+
 
 MARKS = frozenset("|>")  # of blocks of text: what looks like a comment there is text
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.events import (
     DocumentEndEvent,
     DocumentStartEvent,
@@ -20,11 +21,6 @@ from krm_fn.yamlio.layout import BLOCK, breaks, dash_before, line_start, line_st
 from krm_fn.yamlio.nodes import MERGE
 from krm_fn.yamlio.reader import OUTSIDE, Source, check_again, merge, read_node
 from krm_fn.yamlio.texts import EXACT, ListText, Piece, Pieces, Top
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
 
 
 class Offsets:

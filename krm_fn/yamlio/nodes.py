@@ -6,10 +6,7 @@ comments and line breaks are outside, so that new lines can follow the line on w
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from krm_fn.base.annotations import Any, Sequence
 
 LEAF, BLOCK_SCALAR, ALIAS, MAP, SEQ = range(5)
 

@@ -5,10 +5,7 @@ Added items come last. For the first of them, `before` has the numbers of the it
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+from krm_fn.base.annotations import Any, Sequence
 
 
 def in_order(items: Sequence[Any], before: Sequence[int], kept: int | None = None) -> list[Any]:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import AliasEvent, YAMLError
 from krm_fn.yamlio.layout import line_end
-from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Node
+from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Entry, Node
 from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
 from krm_fn.yamlio.scalars import key_text, resolve_typed
 from krm_fn.yamlio.spans import END, FLOW, SHAPE, Spans
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.yamlio.nodes import Entry
 
 UNMARKED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-")  # the characters of nearly all keys
 

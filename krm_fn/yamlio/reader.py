@@ -8,6 +8,7 @@ The places of the nodes are noted on the way. To read a text again for them take
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Sequence
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import (
     DEEPEST,
@@ -27,11 +28,6 @@ from krm_fn.yamlio.events import (
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, LEAF, MAP, MERGE, SEQ
 from krm_fn.yamlio.scalars import PREFIX, key_text, resolve, resolve_tagged, resolve_typed
 from krm_fn.yamlio.spans import BLANKS, END, FLOW, Spans
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
 
 # The number of nodes that the aliases of one input may stand for. Larger inputs may have more, see `Source.count_nodes`. So
 # many characters of text count like one more node.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from krm_fn.base.annotations import Any, Mapping, Sequence
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, dump, entry, flow
@@ -16,10 +17,8 @@ from krm_fn.yamlio.order import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
     from krm_fn.yamlio.texts import ListText
+
 
 HEAD = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList"}
 LAST = ("functionConfig", "results")

@@ -6,9 +6,8 @@ a whole number that is written as a float (`1.0`, `1e3`) becomes an integer.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Scalar = None | bool | int | float | str
+Scalar = None | bool | int | float | str
+
 
 INFINITIES = (".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN")
 WORDS: dict[str, Scalar] = {

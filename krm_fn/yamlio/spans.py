@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from array import array
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from krm_fn.base.annotations import Any
 
 # The kinds that `Spans` notes. `kind & SHAPE` is a kind of `nodes`. FLOW marks a collection in brackets, whose END is noted as
 # well. BLANKS marks a block scalar whose text ends in blanks.

@@ -7,21 +7,15 @@ new text in block or flow style, then the collections around those, and at last 
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterator, Mapping
 from krm_fn.base.errors import InputError
+from krm_fn.base.paths import Path
 from krm_fn.yamlio.compare import aligned, changes, same
 from krm_fn.yamlio.edits import DASH, FLOW, KEY, ROOT, Edits, Holder
 from krm_fn.yamlio.emit import scalar_text
 from krm_fn.yamlio.layout import Unspliceable, line_start
-from krm_fn.yamlio.nodes import ALIAS, MAP, SEQ
+from krm_fn.yamlio.nodes import ALIAS, MAP, SEQ, Entry, Node
 from krm_fn.yamlio.styles import has_quoted_keys
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.yamlio.nodes import Entry, Node
 
 BREAKS = ("\n", "\r")
 

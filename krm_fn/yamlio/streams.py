@@ -6,25 +6,23 @@ the documents of another form. Values, places and written bytes are the same as 
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.errors import InputError
 from krm_fn.base.keeping import keeper
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied
-from krm_fn.yamlio.plain.lines import NotPlain, read_laid_out
+from krm_fn.yamlio.plain.lines import Layout, NotPlain, read_laid_out
 from krm_fn.yamlio.plain.split import LARGEST_ITEM, check, check_characters
 from krm_fn.yamlio.texts import Piece, StreamText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
     from krm_fn.yamlio.nodes import Node
-    from krm_fn.yamlio.plain.lines import Layout
     from krm_fn.yamlio.spans import Spans
 
     # A document's value, layout, start and end of its content, and the places of its nodes if libyaml read it.
     Known = tuple[Any, Layout | None, tuple[int, int], Spans | None]
+
 
 BOM = b"\xef\xbb\xbf"
 MARK = b"---"

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.layout import column_of, dash_before, line_start
-from krm_fn.yamlio.nodes import MAP, SEQ
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.yamlio.nodes import Node
+from krm_fn.yamlio.nodes import MAP, SEQ, Node
 
 
 def style_of(text: str, root: Node, newline: str) -> Style:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator, Mapping, Sequence
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 from krm_fn.yamlio.layout import breaks, column_of, line_start, newline_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.paths import Path
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.reader import Memo
     from krm_fn.yamlio.spans import Spans
+
 
 # How a piece holds its value: as the first entry of a list, as the complete text, or exactly, from bracket to bracket.
 ENTRY, DOCUMENT, EXACT = range(3)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block
-from krm_fn.yamlio.layout import Unspliceable, spliced
+from krm_fn.yamlio.layout import Edit, Unspliceable, spliced
 from krm_fn.yamlio.order import in_order, parted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.yamlio.layout import Edit
     from krm_fn.yamlio.texts import ListText, StreamText, Top
 
 

@@ -24,11 +24,9 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any, Protocol
 
 SLOW = 20  # seconds of CPU for one mutant; most take a few milliseconds
 STUCK = 100  # seconds for one mutant, in which programs may do the work

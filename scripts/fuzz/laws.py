@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
-from watching import FILE_CANARY, OF_PYTHON, VARIABLE_CANARY
+from watching import FILE_CANARY, OF_PYTHON, VARIABLE_CANARY, Command, Program, Seen, World
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from watching import Command, Program, Seen, World
-
-    Law = Callable[[World, Command, Seen], str]
+Law = Callable[[World, Command, Seen], str]
 
 EXIT_CODES = (0, 1, 2)
 # What kustomize and helm may be told; each word that a file of the tree brings has to come behind one of these.

@@ -17,8 +17,9 @@ import sys
 import sysconfig
 import tempfile
 import threading
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path += [path for path in (str(ROOT), str(ROOT / "tests")) if path not in sys.path]
@@ -32,9 +33,6 @@ import krm_fn  # noqa: E402
 from krm_fn.__main__ import guarded  # noqa: E402
 from krm_fn.hosts import function  # noqa: E402
 from krm_fn.lsp.session import Session  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 FILE_CANARY, VARIABLE_CANARY = "Canary7OfAFile", "Canary7OfAVariable"
 VARIABLES = ("CANARY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "GIT_SSH_COMMAND")

@@ -13,16 +13,13 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from py_compile import PycInvalidationMode
-from typing import TYPE_CHECKING
 
 from __main__ import FILES, MACHINE, NAME, PROGRAM, SUFFIX, kept, own, places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HOLDS = "scripts/make_zipapp.py puts the Pythons and platforms here whose libyaml is in the file"
 LIBYAML = f"libyaml/{MACHINE}/_yaml{SUFFIX}"

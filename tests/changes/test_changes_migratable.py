@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from diffing import diff, vm
 
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
+from krm_fn.base.objects import Object
 
 
 def with_claim(memory: str = "2Gi", name: str = "web") -> Object:

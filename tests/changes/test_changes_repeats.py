@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,6 @@ from hypothesis import strategies as st
 from measuring import calls
 
 import krm_fn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Object = dict[str, Any]
 

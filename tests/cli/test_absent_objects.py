@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from checking import run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VM = """\
 apiVersion: kubevirt.io/v1

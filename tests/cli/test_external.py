@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from checking import run
 from committing import commit, git
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VM = """\
 apiVersion: kubevirt.io/v1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 from canaries import CANARY
@@ -15,9 +15,6 @@ from markdown_it import MarkdownIt
 from krm_fn import explain
 from krm_fn.base.markdown import prose
 from krm_fn.cli.explanations import FORMATS, Layout
-
-if TYPE_CHECKING:
-    from typing import Any
 
 HOSTILE = (
     *("@team", "#12", "http://e.x", "www.e.x", "[a](http://e.x)", "![a](http://e.x/i.png)", "<img src=x>", "</details>"),

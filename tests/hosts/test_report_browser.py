@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from browsing import Browser
 from checking import CONFLICT, SIZE, run
 from committing import commit, git
 from selenium.webdriver.common.keys import Keys
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 VM = """\
 apiVersion: kubevirt.io/v1

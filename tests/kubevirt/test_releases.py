@@ -6,7 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from functions import instancetype, resource_list, vm
@@ -17,10 +18,6 @@ from krm_fn.kubevirt import api_versions, catalogue
 from krm_fn.kubevirt.admission import gates
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.schema import has_strange_key, table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 UNMADE = Release(version=(1, 10, 0))
 FIX = "make it as CONTRIBUTING.md says under 'Adding a KubeVirt release', or choose another kubevirtVersion"

@@ -6,13 +6,11 @@ import json
 import os
 import subprocess
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from edited_files import SIZE, VM
 from running import PROGRAM, own_environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ADDRESSES = (
     *(

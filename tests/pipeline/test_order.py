@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import measured
 import pytest
@@ -17,15 +18,11 @@ from krm_fn import config
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import canonical
 from krm_fn.findings import fingerprints
+from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.migrate import migrate
 from krm_fn.pipeline import stages
 from krm_fn.rules.registry import all_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.findings.finding import Finding
 
 FILES = sorted(path for kind in ("bad", "good") for path in FOLDERS.glob(f"*/{kind}/*.yaml"))
 PARITY = measured.files("admission", "fuzz", "inference", "matrix", "objects", "revisions")

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from functions import resource_list
-from measured import files
+from measured import Cases, files
 
 import krm_fn
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from measured import Cases
-
-    Object = dict[str, Any]
+Object = dict[str, Any]
 
 STORED = files("stored")
 WITH_VMS = files("admission", "fuzz", "inference", "matrix", "revisions", "stored")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from checking import run
@@ -11,9 +11,6 @@ from pages import machines_in, read
 from test_any_shape import damaged
 
 from krm_fn.kubevirt.holders import SERVED
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def machines(items: list[object]) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from canaries import shows, text
@@ -13,9 +14,6 @@ from checking import CONFLICT, IGNORED, SIZE, check, run, write
 from committing import commit, git
 from pages import data_in, machines_in, texts_of
 from trees import tree
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOUND = """\
 apiVersion: kubevirt.io/v1

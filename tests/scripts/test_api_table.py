@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import api_table
 import make_schema
 import pytest
-from api_table import decode, encode, strange_names
-from upstream import package_releases, version_of
+from api_table import Lines, decode, encode, strange_names
+from upstream import Version, package_releases, version_of
 
 from krm_fn.kubevirt.schema import FILE
-
-if TYPE_CHECKING:
-    from api_table import Lines
-    from upstream import Version
 
 TEXT = Path(FILE).read_text(encoding="utf-8")
 VERSIONS = [version_of(text) for text in ("1.4.0", "1.4.1", "1.5.0", "1.6.0", "1.6.1")]

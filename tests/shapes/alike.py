@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shapes.pieces import (
     BUILTIN,
     PREFERENCE,
+    Documents,
+    Make,
     claim,
     disks,
     each,
@@ -19,9 +19,6 @@ from shapes.pieces import (
     vm,
     volume,
 )
-
-if TYPE_CHECKING:
-    from shapes.pieces import Documents, Make
 
 
 def many_disks(n: int) -> Documents:

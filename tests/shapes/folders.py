@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shapes.pieces import BUILTIN, config_map, each, numbered, refers, thing, vm
+from shapes.pieces import BUILTIN, Documents, Files, Make, config_map, each, numbered, refers, thing, vm
 from shapes.references import quotas_apart
-
-if TYPE_CHECKING:
-    from shapes.pieces import Documents, Files, Make
 
 CONFIG = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n"
 

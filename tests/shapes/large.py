@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from shapes.pieces import (
     PREFERENCE,
+    Documents,
+    Make,
     claim,
     config_map,
     crd,
@@ -22,11 +24,6 @@ from shapes.pieces import (
     size,
     vm,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shapes.pieces import Documents, Make
 
 
 def large_type(n: int) -> Documents:

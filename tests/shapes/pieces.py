@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    Documents = list[str]
-    Files = dict[str, str]  # by name
-    Make = Callable[[int], Documents | Files]
+Documents = list[str]
+Files = dict[str, str]  # by name
+Make = Callable[[int], Documents | Files]
 
 GROUP = "instancetype.kubevirt.io"
 TYPE, PREFERENCE = "VirtualMachineInstancetype", "VirtualMachinePreference"

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from shapes.pieces import each, expressions, instance_of, labelled, matching, numbered, preset, vm
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shapes.pieces import Documents, Make
+from shapes.pieces import Documents, Make, each, expressions, instance_of, labelled, matching, numbered, preset, vm
 
 
 def presets_and_instances(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shapes.pieces import (
     BUILTIN,
     GROUP,
     PREFERENCE,
     TYPE,
+    Documents,
+    Make,
     claim,
     crd,
     custom,
@@ -27,9 +27,6 @@ from shapes.pieces import (
     vm,
     volume,
 )
-
-if TYPE_CHECKING:
-    from shapes.pieces import Documents, Make
 
 
 def slips(n: int) -> Documents:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shapes.folders import config
-from shapes.pieces import BUILTIN, config_map, each, numbered, thing, vm
-
-if TYPE_CHECKING:
-    from shapes.pieces import Files, Make
+from shapes.pieces import BUILTIN, Files, Make, config_map, each, numbered, thing, vm
 
 CALL = "  - image: example.com/kubevirt-render\n"
 OTHER = "  - image: example.com/set-labels\n"

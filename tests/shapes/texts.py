@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shapes.pieces import BUILTIN, config_map, disks, each, in_list, numbered, thing, vm
-
-if TYPE_CHECKING:
-    from shapes.pieces import Documents, Make
+from shapes.pieces import BUILTIN, Documents, Make, config_map, disks, each, in_list, numbered, thing, vm
 
 
 def flow(n: int) -> Documents:

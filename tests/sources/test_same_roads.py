@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import checking
 import pytest
@@ -16,10 +18,6 @@ from hypothesis import strategies as st
 from krm_fn import yamlio
 from krm_fn.cli import run
 from krm_fn.hosts import full_list, function
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 ODD: Any = st.sampled_from([0, 2, True, "", "x", [], {}, ["a"], {"a": 1}, 1.5])
 VERSIONS: Any = st.sampled_from(["v1", "kubevirt.io/v1", "kubevirt.io/v9", "instancetype.kubevirt.io/v1beta1"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import measured
 import pytest
@@ -15,15 +16,10 @@ from krm_fn import config
 from krm_fn.findings import results
 from krm_fn.hosts import function
 from krm_fn.pipeline import stages
-from krm_fn.yamlio import write_resource_list
+from krm_fn.yamlio import ListText, write_resource_list
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import ODD, PlainList, read_plain_list
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.yamlio import ListText
 
 PRESETS = "presets"
 FILES = (*measured.files("admission", "fuzz", "inference", "matrix", "objects", "revisions"), PRESETS)

@@ -6,18 +6,16 @@ is so large that two processes do the work. The same bytes with CRLF are libyaml
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from measuring import Run, measure, slowness
 
 from krm_fn.findings.limits import MOST
 from krm_fn.yamlio import read_resource_list
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SECONDS, MEGABYTES = 5, 400
 TRIES = 3

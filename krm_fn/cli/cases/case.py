@@ -9,8 +9,9 @@ rendered.yaml                               optional: what `render` prints
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import ConfigError, InputError
@@ -21,10 +22,6 @@ from krm_fn.config.places import located
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.repositories import config_files
 from krm_fn.sources.files import KUSTOMIZATIONS, is_within
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
 
 EXPECTED, RENDERED, CONFIG = "expected.yaml", "rendered.yaml", "config.yaml"
 # What is the input of a case whose expected.yaml names none, the first that is there.

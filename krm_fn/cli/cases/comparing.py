@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base import bundle
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.objects import is_resource, ref_of
+from krm_fn.base.objects import Object, is_resource, ref_of
 from krm_fn.base.paths import canonical, dotted, get, steps
 from krm_fn.base.redaction import redact
 from krm_fn.base.wording import show
-from krm_fn.base.work import WORK, Unsupported
+from krm_fn.base.work import WORK, Budget, Unsupported
 from krm_fn.cli.formats import counted
 from krm_fn.config.keys import hint
+from krm_fn.findings.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.work import Budget
     from krm_fn.cli.cases.case import Case, Field
-    from krm_fn.findings.finding import Finding
+
 
 OF_FIELD = 5_000  # units of work for each field, beside what the run has
 MOST_LINES = 40  # of a golden file that differ

@@ -7,8 +7,8 @@ gets the object in a form that counts what is looked at, and its regular express
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from jsonpath import JSONPathEnvironment
 from jsonpath.function_extensions import Match, Search
@@ -17,10 +17,6 @@ from krm_fn.base.paths import number_of_values
 from krm_fn.base.regex import searching
 from krm_fn.base.regex_syntax import WrongPatternError
 from krm_fn.base.work import WORK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
 
 OF_VALUE = 40  # units of work for each value that is looked at
 FLAGS = ((re.IGNORECASE, "i"), (re.MULTILINE, "m"), (re.DOTALL, "s"))

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn import yamlio
 from krm_fn.base import bundle
@@ -14,27 +15,22 @@ from krm_fn.base.errors import ConfigError, InputError, RenderError
 from krm_fn.base.objects import is_resource, ref_of
 from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
+from krm_fn.base.work import Budget
 from krm_fn.cli import options, outputs, replacing
 from krm_fn.cli.cases import case as cases
 from krm_fn.cli.cases import comparing
+from krm_fn.cli.cases.case import Case, Field
 from krm_fn.cli.units import Request, named
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
+from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories import loading
 from krm_fn.repositories.judging import judge
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.sharing import NOTHING
 from krm_fn.repositories.workspace import validating
 from krm_fn.sources.places import Places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.work import Budget
-    from krm_fn.cli.cases.case import Case, Field
-    from krm_fn.pipeline.stages import Outcome
-    from krm_fn.sources.source import Sources
+from krm_fn.sources.source import Sources
 
 
 class Run(Value):

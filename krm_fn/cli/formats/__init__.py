@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from krm_fn.base.console import file_name, one_line, printable
 from krm_fn.base.paths import dotted
@@ -17,12 +17,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import SEVERITIES, Finding, Suppressed
 from krm_fn.kubevirt.releases import NEWEST, Release
-from krm_fn.repositories.judging import Subject
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.repositories.judging import UnitResult
+from krm_fn.repositories.judging import Subject, UnitResult
 
 FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py") if file.stem != "text"))
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krm_fn.base.console import printable
-from krm_fn.cli.formats import relative
+from krm_fn.cli.formats import Report, relative
 from krm_fn.findings import results
-
-if TYPE_CHECKING:
-    from krm_fn.cli.formats import Report
-    from krm_fn.findings.finding import Finding
+from krm_fn.findings.finding import Finding
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn.base.console import decoded
-from krm_fn.cli.formats import relative
+from krm_fn.cli.formats import Report, relative
 from krm_fn.cli.output_files import json_text
 from krm_fn.findings import results
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.cli.formats import Report
-    from krm_fn.findings.finding import Finding
+from krm_fn.findings.finding import Finding
 
 SEVERITIES = {"error": "critical", "warning": "minor", "info": "info"}
 

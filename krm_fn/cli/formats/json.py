@@ -7,18 +7,16 @@ several targets, `targets`. `suppressed`, where there are any, holds the like wi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.console import decoded
 from krm_fn.base.paths import dotted
 from krm_fn.cli.output_files import json_text
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding, Related
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from krm_fn.cli.formats import Report
-    from krm_fn.findings.finding import Finding, Related
 
 
 def write(report: Report) -> str:

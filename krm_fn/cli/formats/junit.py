@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 from xml.etree import ElementTree as ET
 
 from krm_fn.base.console import NAME, printable
-from krm_fn.cli.formats import cases
+from krm_fn.cli.formats import Case, Report, cases
 from krm_fn.findings import results
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from krm_fn.cli.formats import Case, Report
 
 INDENT = "  "
 

@@ -9,10 +9,11 @@ from krm_fn.base.console import NAME, one_line, printable
 from krm_fn.base.markdown import code, prose
 from krm_fn.base.paths import dotted
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding
 
 if TYPE_CHECKING:
     from krm_fn.cli.formats import Report
-    from krm_fn.findings.finding import Finding
+
 
 MARK = f"<!-- {NAME} check -->"
 # GitHub takes 65,536 characters in a comment; GitLab takes more.

@@ -5,24 +5,18 @@ from __future__ import annotations
 import os
 import urllib.parse
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import Any
 
 from krm_fn import __version__
 from krm_fn.base.console import NAME, REPOSITORY, one_line
 from krm_fn.base.paths import dotted
-from krm_fn.cli.formats import BASE, relative
+from krm_fn.cli.formats import BASE, Report, relative
 from krm_fn.cli.output_files import json_text
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding, Related, Suppressed
 from krm_fn.findings.fingerprints import NAME as FINGERPRINT
-from krm_fn.rules.registry import all_rules, declared
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.cli.formats import Report
-    from krm_fn.findings.finding import Finding, Related, Suppressed
-    from krm_fn.rules.registry import Rule
+from krm_fn.rules.registry import Rule, all_rules, declared
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from krm_fn import yamlio
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.paths import dotted
-from krm_fn.cli.formats import cases
+from krm_fn.cli.formats import Case, Report, cases
 from krm_fn.findings import results
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from krm_fn.cli.formats import Case, Report
-    from krm_fn.findings.finding import Finding
+from krm_fn.findings.finding import Finding
 
 
 def write(report: Report) -> str:

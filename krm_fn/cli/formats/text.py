@@ -6,17 +6,17 @@ On a terminal the line of the file follows, with a caret below the value, and th
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.paths import dotted
 from krm_fn.findings import results
+from krm_fn.findings.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from krm_fn.cli.formats import Report
-    from krm_fn.findings.finding import Finding
+
 
 RESET = "\x1b[0m"
 COLORS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "info": "\x1b[1;36m", "faint": "\x1b[2m", "caret": "\x1b[1;32m"}

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
-from krm_fn.sizing.rows import Row, heads, rows, total
+from krm_fn.sizing.rows import Row, Sized, heads, rows, total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.objects import Object
     from krm_fn.sizing.nodes import Shape
     from krm_fn.sizing.placement import Placement
     from krm_fn.sizing.prices import Prices
-    from krm_fn.sizing.rows import Sized
+
 
 FORMATS = ("table", "json", "csv", "markdown")
 WITH_MIGRATIONS = ("json", "csv")  # they say which machines can be live-migrated

@@ -5,16 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from krm_fn.cli.sizes import Report
 from krm_fn.cli.sizes.cells import devices, plain
-from krm_fn.kubevirt.quantity import NANO
+from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.sizing.prices import exact
-
-if TYPE_CHECKING:
-    from krm_fn.cli.sizes import Report
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.sizing.rows import Row
+from krm_fn.sizing.rows import Row
 
 FIGURES = (
     "vms",

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.redaction import redact
 from krm_fn.cli.output_files import json_text
-from krm_fn.cli.sizes import cells
+from krm_fn.cli.sizes import Report, cells
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.sizing.prices import exact, unpriced
-
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.cli.sizes import Report
-    from krm_fn.sizing.rows import Row
+from krm_fn.sizing.rows import Row
 
 
 def write(report: Report) -> str:

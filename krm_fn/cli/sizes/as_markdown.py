@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from krm_fn.base.markdown import code
-from krm_fn.cli.sizes import DEVICES, NOTE, cells
+from krm_fn.cli.sizes import DEVICES, NOTE, Report, cells
 from krm_fn.cli.sizes.cells import costs, devices, figures, note, plain, stopped
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.cli.sizes import Report
 
 # GitHub takes 65,536 characters in a comment.
 LONGEST = 50_000

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
-from krm_fn.cli.sizes import DEVICES, cells
+from krm_fn.cli.sizes import DEVICES, Report, cells
 from krm_fn.cli.sizes.cells import costs, devices, figures, plain, stopped, without_pod
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.cli.sizes import Report
-    from krm_fn.sizing.rows import Row
+from krm_fn.sizing.rows import Row
 
 GAP = "  "
 LEAST = 10  # columns that a column of words keeps on a narrow terminal

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
+from krm_fn.base.objects import Object
 from krm_fn.sizing.fitting import AFFINITY, LABEL, TAINT
-from krm_fn.sizing.placement import amount_of
+from krm_fn.sizing.nodes import Shape
+from krm_fn.sizing.placement import Misfit, Placement, Use, amount_of
 from krm_fn.sizing.prices import rounded, unpriced
-from krm_fn.sizing.rows import amount, in_bytes, in_cpus, is_shown, reasons
+from krm_fn.sizing.rows import Row, Sized, amount, in_bytes, in_cpus, is_shown, reasons
 from krm_fn.sizing.usage import HUGE_PAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from krm_fn.base.objects import Object
     from krm_fn.cli.sizes import Report
-    from krm_fn.sizing.nodes import Shape
-    from krm_fn.sizing.placement import Misfit, Placement, Use
-    from krm_fn.sizing.rows import Row, Sized
 
 
 def plain(text: str) -> str:

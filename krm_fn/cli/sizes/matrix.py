@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from krm_fn.base.markdown import code
@@ -19,9 +20,8 @@ from krm_fn.sizing.rows import Row, added, reasons
 from krm_fn.sizing.sums import totals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from krm_fn.pipeline.matrix import Pair
+
 
 HEADS = ("INSTANCETYPE", "VCPUS", "GUEST", "CPU", "MEMORY", "DEVICES", "PREFERENCES")
 COLUMNS = ("instancetype", "preference", "vcpus", "guest_bytes", "pod_cpus", "pod_memory_bytes", "devices", "refused")

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.wording import show
 from krm_fn.hosts.argocd import flags
+from krm_fn.hosts.argocd.flags import Wanted
 from krm_fn.repositories import building, guard, helm_calls
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.helm_calls import RefusedError
 from krm_fn.sources import reading
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.source import Sources
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from krm_fn.hosts.argocd.flags import Wanted
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"

@@ -6,25 +6,19 @@ because lists are compared as one value. Both sides are known here: the applied 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.objects import name_of, namespace_of
-from krm_fn.base.paths import as_list, copy, get
+from krm_fn.base.objects import Object, name_of, namespace_of
+from krm_fn.base.paths import Path, as_list, copy, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.facts import gather
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.settings import Config
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.facts.vms import VmFacts
 
 # Stands for any entry of a list, or any key of a map, in a path.
 ANY = "*"

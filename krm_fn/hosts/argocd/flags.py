@@ -7,14 +7,11 @@ that is not in the tables is refused. An allowed flag is written again, in the o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from krm_fn.base.value import Value
 from krm_fn.repositories.helm_calls import Flag, RefusedError, read
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 KUSTOMIZE = (
     Flag(name="--enable-helm"),  # behind `helm`

@@ -7,6 +7,8 @@ first stage that refuses; here the causes of all stages are found.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.fields import (
@@ -20,15 +22,9 @@ from krm_fn.kubevirt.admission.fields import (
 from krm_fn.kubevirt.admission.scope import Scope
 from krm_fn.kubevirt.admission.settled import settled
 from krm_fn.kubevirt.admission.specs import check_tree, metadata_causes
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.releases import Release
 
 __all__ = ["Cause", "admit_vm"]
 

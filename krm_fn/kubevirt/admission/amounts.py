@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.quantity import BINARY_SI, INT64, INT64_DIGITS, parse, wrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.kubevirt.quantity import Quantity
+from krm_fn.base.annotations import Any
+from krm_fn.kubevirt.quantity import BINARY_SI, INT64, INT64_DIGITS, Quantity, parse, wrapped
 
 NANOS_PER_MILLI = 10**6
 

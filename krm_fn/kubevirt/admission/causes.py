@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.paths import Path
 
 # Kubernetes' reasons for refusing a value.
 INVALID = "FieldValueInvalid"

@@ -5,21 +5,15 @@ Groups and examinations become a tree. The tree is walked along the keys of a sp
 
 from __future__ import annotations
 
-from krm_fn.base.paths import EACH, dotted
+from krm_fn.base.annotations import Any, Callable, Iterable, Sequence
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import EACH, Path, dotted
 from krm_fn.base.wording import show
 from krm_fn.findings.limits import Limited
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.checks import Check, Examination, Group, Test
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.admission.causes import Cause
+from krm_fn.kubevirt.admission.checks import Check, Examination, Group, Test
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Release
 
 
 class CheckTree:

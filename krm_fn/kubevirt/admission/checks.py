@@ -7,23 +7,18 @@ express: a generator over the complete scope. Each has the place of the same che
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterable, Sequence
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED
+from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
+Test = Callable[[Any, Object, Scope], object]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
-
-    Test = Callable[[Any, Object, Scope], object]
 
 LABEL_FORM = "use at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
 

@@ -5,13 +5,11 @@ Predicates accept any value; they are false for values that are not strings.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable, Sequence
 from krm_fn.base.encoding import from_base64
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Step = str | Callable[[str], bool]
 
-    Step = str | Callable[[str], bool]
 
 LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")

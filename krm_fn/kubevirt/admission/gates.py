@@ -5,12 +5,8 @@ upstream: pkg/virt-config/featuregate/{active,inactive,feature-gates}.go
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.releases import lacks
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.releases import Release, Version, lacks
 
 ALPHA, BETA, GA, DEPRECATED, DISCONTINUED = "alpha", "beta", "GA", "deprecated", "discontinued"
 

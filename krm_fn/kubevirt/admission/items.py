@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 INTERFACES = ("domain", "devices", "interfaces")
 TARGETS = ("disk", "lun", "cdrom")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, labels_of
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object, group_of, kind_of, labels_of
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission import specs
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
@@ -24,16 +25,9 @@ from krm_fn.kubevirt.admission.fields import (
 from krm_fn.kubevirt.admission.scope import Scope
 from krm_fn.kubevirt.admission.selectors import Position, label_selector, missed
 from krm_fn.kubevirt.admission.settled import settled
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.holders import HOLDERS, POOLED, TEMPLATE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 REPLICA_SETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmirs-admitter.go:ValidateVMIRSSpec"
 POOLS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:"

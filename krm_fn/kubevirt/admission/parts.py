@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable
+from krm_fn.base.paths import Path
+from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.holders import RENDERED, SERVED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
 
 # (part, path) below an instance's spec. The first row whose path matches decides, so deeper rows come first.
 IN_INSTANCE: tuple[tuple[str, Path], ...] = (

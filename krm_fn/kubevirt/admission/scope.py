@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.admission.causes import INVALID, Cause
 from krm_fn.kubevirt.admission.gates import enabled
 from krm_fn.kubevirt.admission.items import maps
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.releases import Release, Version
 
 ROLLOUTS_SINCE: Version = (1, 2)
 LIVE_BY_DEFAULT_SINCE: Version = (1, 6)

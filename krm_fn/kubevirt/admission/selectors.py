@@ -5,20 +5,14 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, is_set
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, is_set
 from krm_fn.base.wording import show
+from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name, is_subdomain
 from krm_fn.kubevirt.admission.items import maps
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Scope
 
 UPSTREAM = "pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go:"
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Any, Iterable
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in, is_filled_key, placeholders
+from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.holders import counterparts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
 
 
 def settled(causes: Iterable[Cause], obj: Object) -> tuple[Cause, ...]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
+from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.fields import (
     claims,
@@ -24,16 +28,8 @@ from krm_fn.kubevirt.admission.fields import (
     volumes,
 )
 from krm_fn.kubevirt.admission.scope import Scope
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.releases import Release, Version
 
 GROUPS = (
     *cpu.GROUPS,

@@ -13,18 +13,14 @@ A leaf is `key:key:…=value`; a key of digits is the index in a list; a value i
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.releases import lacks
+from krm_fn.kubevirt.releases import Release, lacks
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+Version = tuple[int, ...]
+Span = tuple[Version, Version]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
-
-    Version = tuple[int, ...]
-    Span = tuple[Version, Version]
 
 INSTANCETYPE = "VirtualMachineClusterInstancetype"
 PREFERENCE = "VirtualMachineClusterPreference"

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krm_fn.base.errors import ConfigError, RenderError
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
 from krm_fn.kubevirt import catalogue, quantity
-from krm_fn.kubevirt.catalogue import INSTANCETYPE, KINDS, PREFERENCE
+from krm_fn.kubevirt.catalogue import INSTANCETYPE, KINDS, PREFERENCE, Span, Version
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.releases import Release
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.catalogue import Span, Version
 
 API_VERSION = "instancetype.kubevirt.io/v1beta1"
 

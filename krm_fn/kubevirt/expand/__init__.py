@@ -9,7 +9,9 @@ Refusals: `no-template` (the VM has no spec.template, or it is not a map), `brid
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, get, is_set
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand.apply import apply, apply_autoattach_preferences, apply_device_preferences
 from krm_fn.kubevirt.expand.defaults import (
     BRIDGE_FORBIDDEN,
@@ -21,19 +23,17 @@ from krm_fn.kubevirt.expand.defaults import (
     set_platform,
 )
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
-from krm_fn.kubevirt.facts import Expansion
+from krm_fn.kubevirt.facts import Expansion, Unmet
 from krm_fn.kubevirt.fields.memory import GUEST
 from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.fields.verbs import enter
 from krm_fn.kubevirt.holders import TEMPLATE
+from krm_fn.kubevirt.releases import Release, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.facts import Unmet
-    from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.trace import Trace
+
 
 __all__ = [
     "BRIDGE_FORBIDDEN",

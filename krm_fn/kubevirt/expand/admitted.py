@@ -6,20 +6,19 @@ pkg/instancetype/webhooks/vm/mutator.go:Mutate, pkg/defaults/defaults.go:SetVirt
 
 from __future__ import annotations
 
-from krm_fn.base.objects import labels_of, text
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import Object, labels_of, text
 from krm_fn.base.paths import as_list, as_map, copy, get, is_set
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.verbs import write
 from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
+from krm_fn.kubevirt.releases import Release, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.trace import Trace
+
 
 MACHINE_TYPE = (*DOMAIN, "machine", "type")
 ARCHITECTURE = (*INSTANCE_SPEC, "architecture")

@@ -5,19 +5,18 @@ All functions change the given template, which belongs to the caller. The result
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Sequence
+from krm_fn.base.objects import Object
+from krm_fn.kubevirt.facts import Conflict
 from krm_fn.kubevirt.fields.instancetype import INSTANCETYPE
 from krm_fn.kubevirt.fields.preference import AUTOATTACH, DEVICES, PREFERENCE
-from krm_fn.kubevirt.fields.verbs import Application, carry_out, groups_of
+from krm_fn.kubevirt.fields.verbs import Application, Field, Groups, carry_out, groups_of
+from krm_fn.kubevirt.releases import Release, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Conflict
-    from krm_fn.kubevirt.fields.verbs import Field, Groups
-    from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.trace import Trace
+
 
 TABLES: dict[str, Sequence[Field]] = {
     "instancetype": INSTANCETYPE,

@@ -5,16 +5,11 @@ Each reads a part of the VM or of an instancetype that is not there. Rendering g
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.annotations import Callable
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, get
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 
 class Crash(Value):

@@ -6,24 +6,16 @@ These functions change the given VMI spec, which belongs to the caller. `BRIDGE_
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, get, is_set
+from krm_fn.base.annotations import Any, Callable, Sequence
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.memory import GUEST, REQUESTS
 from krm_fn.kubevirt.fields.topology import CPU, UINT32, states_topology
 from krm_fn.kubevirt.fields.verbs import enter_list, reach
-from krm_fn.kubevirt.quantity import of_int, parse, wrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.quantity import Quantity, of_int, parse, wrapped
+from krm_fn.kubevirt.releases import Release, Version
 
 BRIDGE_FORBIDDEN = "bridge-forbidden"
 SLIRP_REMOVED = "slirp-removed"

@@ -6,17 +6,12 @@ which belongs to the caller.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, get, is_set
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, get, is_set
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.verbs import reach, write
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 
 class Enabled(Value):

@@ -5,19 +5,13 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, 
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, copy, get, is_set
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.fields.verbs import write
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 FIRMWARE = ("domain", "firmware")
 

@@ -6,7 +6,9 @@ instancetype's vCPUs, with `ratio` and `across` in its detail. For `vcpus`, `cou
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.annotations import Callable
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import Unmet
 from krm_fn.kubevirt.fields.topology import (
@@ -23,14 +25,7 @@ from krm_fn.kubevirt.fields.topology import (
 )
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import Quantity, canonical, parse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 MATCHER = ("spec", "instancetype")
 RATIO = ("spec", "preferSpreadSocketToCoreRatio")

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, get, is_set
-from krm_fn.kubevirt.fields.verbs import as_written, enter_list, fill, given, reach
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Application
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map, get, is_set
+from krm_fn.kubevirt.fields.verbs import Application, as_written, enter_list, fill, given, reach
 
 DEVICES = ("domain", "devices")
 DISK_TARGETS = ("disk", "cdrom", "lun")

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
-from krm_fn.kubevirt.fields.verbs import reach
+from krm_fn.base.annotations import Any
+from krm_fn.base.paths import Path, get
+from krm_fn.kubevirt.fields.verbs import Application, reach
 from krm_fn.kubevirt.quantity import INT64, of_int, parse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Application
 
 REQUESTS = ("domain", "resources", "requests")
 GUEST = ("domain", "memory", "guest")

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, is_set
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map, is_set
 from krm_fn.kubevirt.facts import Conflict
-from krm_fn.kubevirt.fields.verbs import as_written, enter, enter_list, fill, filled, reach
+from krm_fn.kubevirt.fields.verbs import Application, as_written, enter, enter_list, fill, filled, reach
 from krm_fn.kubevirt.holders import TEMPLATE
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Application
 
 FIRMWARE = ("domain", "firmware", "bootloader")
 # The bootloaders, each with the field of the preference that chooses it, its own field, and the preferred value for that.

@@ -5,12 +5,9 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:mergeDomainS
 
 from __future__ import annotations
 
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 
 class Section(Value):

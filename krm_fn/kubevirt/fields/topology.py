@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, copy, drop, get, is_nonzero
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, copy, drop, get, is_nonzero
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.fields.verbs import reach
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.verbs import Application
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.fields.verbs import Application, reach
+from krm_fn.kubevirt.releases import Release, Version
 
 CPU = ("domain", "cpu")
 DEFAULT_TOPOLOGY = "sockets"

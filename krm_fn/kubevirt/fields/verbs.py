@@ -6,28 +6,25 @@ never for a VM. "Set" means `paths.is_set`, unless a row says otherwise.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import SCALARS, as_list, copy, get, is_set
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import SCALARS, Path, as_list, copy, get, is_set
 from krm_fn.base.value import Value, put
 from krm_fn.kubevirt.facts import Conflict
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import canonical
+from krm_fn.kubevirt.releases import Release, Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
     from krm_fn.kubevirt.trace import Trace
+Verb = Callable[["Application", Any, Path], None]
+Plan = tuple[tuple[Verb, Any, Path], ...]
+# A row by its key: its place, its verbs, and the test whether a value is set.
+Row = tuple[str, Path, tuple[Verb, ...], Callable[[object], bool]]
+# Blocks of a spec: the place of each, the keys that have rows, and the rows in order, with their keys.
+Groups = tuple[tuple[Path, frozenset[str], tuple[Row, ...]], ...]
 
-    Verb = Callable[["Application", Any, Path], None]
-    Plan = tuple[tuple[Verb, Any, Path], ...]
-    # A row by its key: its place, its verbs, and the test whether a value is set.
-    Row = tuple[str, Path, tuple[Verb, ...], Callable[[object], bool]]
-    # Blocks of a spec: the place of each, the keys that have rows, and the rows in order, with their keys.
-    Groups = tuple[tuple[Path, frozenset[str], tuple[Row, ...]], ...]
 
 # Parts that Go always writes inside a structure.
 ALWAYS_WRITTEN: dict[str, Object] = {

@@ -8,27 +8,21 @@ upstream: pkg/virt-controller/watch/vm/vm.go:startVMI, pkg/virt-api/webhooks/mut
 
 from __future__ import annotations
 
-from krm_fn.base.objects import LOCAL_CONFIG, name_of, namespace_of, text
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import LOCAL_CONFIG, Object, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.admission.gates import enabled
-from krm_fn.kubevirt.configuration import EVEN_PARITY
+from krm_fn.kubevirt.configuration import EVEN_PARITY, Cluster
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.pinned import PCI_TOPOLOGY, PCI_TOPOLOGY_VERSION, states_topology
+from krm_fn.kubevirt.facts import Conflict, Resolution
 from krm_fn.kubevirt.fields.verbs import write
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.instance.defaults import set_webhook_defaults
-from krm_fn.kubevirt.presets import apply_presets
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.facts import Conflict, Resolution
-    from krm_fn.kubevirt.presets import Applied, Group
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.presets import Applied, Group, apply_presets
+from krm_fn.kubevirt.releases import Release, Version
 
 # The namespace of the firmware uuids that depend only on a VM's name.
 # upstream: pkg/virt-controller/watch/vm/firmware.go:CalculateLegacyUUID

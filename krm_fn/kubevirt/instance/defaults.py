@@ -7,10 +7,13 @@ upstream: pkg/defaults/defaults.go:SetDefaultVirtualMachineInstance
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import set_instance_defaults
 from krm_fn.kubevirt.expand.object_defaults import (
+    Platform,
     disable_acpi,
     platform_of,
     set_cpu_model,
@@ -20,15 +23,7 @@ from krm_fn.kubevirt.expand.object_defaults import (
 )
 from krm_fn.kubevirt.fields.verbs import reach
 from krm_fn.kubevirt.instance.hotplug import set_hotplug
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.expand.object_defaults import Platform
-    from krm_fn.kubevirt.releases import Release, Version
-
+from krm_fn.kubevirt.releases import Release, Version
 
 # In earlier releases all architectures supported CPU hotplug.
 PLUGGED_UNIFORMLY_UNTIL = (1, 5)

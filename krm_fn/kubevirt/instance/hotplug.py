@@ -5,16 +5,12 @@ upstream: pkg/defaults/defaults.go:setupHotplug, pkg/liveupdate/memory/memory.go
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.verbs import reach, write
-from krm_fn.kubevirt.quantity import BINARY_SI, of_int, parse, wrapped
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.quantity import BINARY_SI, Quantity, of_int, parse, wrapped
+from krm_fn.kubevirt.releases import Release
 
 MOST_VCPUS = 512
 UINT32 = 0xFFFFFFFF

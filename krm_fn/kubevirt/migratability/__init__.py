@@ -8,21 +8,16 @@ pkg/virt-api/webhooks/validating-webhook/admitters/pod-eviction-admitter.go:admi
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.annotations import Callable, Iterable, Iterator, Mapping, Sequence
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.migratability.obstacles import CLAIM, OBSTACLES, TSC, claim_of
+from krm_fn.kubevirt.pods.launch import Launch
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+# Whether a claim can be used by several nodes, None where that is not known.
+Shared = Callable[[str], bool | None]
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.pods.launch import Launch
-
-    # Whether a claim can be used by several nodes, None where that is not known.
-    Shared = Callable[[str], bool | None]
 
 LIVE_MIGRATE, IF_POSSIBLE, EXTERNAL = "LiveMigrate", "LiveMigrateIfPossible", "External"
 MIGRATES, REFUSED, SHUT_DOWN, BY_OTHERS = "migrates", "refused", "shutDown", "external"

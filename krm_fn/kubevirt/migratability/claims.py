@@ -5,24 +5,19 @@ upstream: containerized-data-importer pkg/controller/datavolume/util.go, pkg/con
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.annotations import Callable, Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.external import CLAIM, PROFILE, covering
-from krm_fn.base.objects import annotations_of, kind_of, name_of, text
+from krm_fn.base.objects import Object, annotations_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
+from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
+from krm_fn.kubevirt.releases import Release
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+# What a VM refers to, None where that is not known.
+Resolved = Callable[[Entry], Resolution | None]
 
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.releases import Release
-
-    # What a VM refers to, None where that is not known.
-    Resolved = Callable[[Entry], Resolution | None]
 
 SHARED = "ReadWriteMany"
 HOLDERS = {row.kind: row for row in RENDERED}

@@ -5,20 +5,14 @@ upstream: pkg/virt-handler/vm.go:calculateLiveMigrationCondition, calculateLiveS
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Callable, Iterable, Iterator
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods import nodes
 from krm_fn.kubevirt.pods.devices import has_reservation
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.pods.launch import Launch
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.pods.launch import Launch
+from krm_fn.kubevirt.releases import Version
 
 BRIDGE_MIGRATES = "kubevirt.io/allow-pod-bridge-network-live-migration"
 VGPU_GATE = "VGPULiveMigration"

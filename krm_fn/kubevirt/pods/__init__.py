@@ -11,7 +11,8 @@ upstream: pkg/virt-controller/services/template.go:RenderLaunchManifest
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Sequence
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.pods import devices, hotplug, nodes, support
 from krm_fn.kubevirt.pods.amounts import written
@@ -19,14 +20,8 @@ from krm_fn.kubevirt.pods.compute import compute_resources
 from krm_fn.kubevirt.pods.launch import Around, Launch, MissingObjectError, PodError, vcpus_of
 from krm_fn.kubevirt.pods.overhead import memory_overhead
 from krm_fn.kubevirt.pods.totals import above_limits, qos_class, stored, totals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.quantity import Quantity
+from krm_fn.kubevirt.releases import Version
 
 __all__ = ["SIZE", "Around", "MissingObjectError", "PodError", "launcher_pod", "pod_size", "vcpus_of"]
 

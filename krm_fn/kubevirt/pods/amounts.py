@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Mapping
 from krm_fn.base.paths import as_map
 from krm_fn.kubevirt.quantity import DECIMAL_SI, NANO, Quantity, of_int, parse
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+Amounts = dict[str, Quantity]
 
-    Amounts = dict[str, Quantity]
 
 ZERO = Quantity(nanos=0)
 ONE = Quantity(nanos=NANO)

@@ -5,19 +5,13 @@ upstream: pkg/virt-controller/services/renderresources.go, template.go:newResour
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable, Iterable, Iterator
 from krm_fn.base.external import covering
-from krm_fn.base.objects import annotations_of, text
+from krm_fn.base.objects import Object, annotations_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.launch import MissingObjectError, PodError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.launch import Launch
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.pods.launch import Launch, MissingObjectError, PodError
+from krm_fn.kubevirt.releases import Version
 
 PREFIX = "devices.kubevirt.io/"
 NETWORK = "NetworkAttachmentDefinition"

@@ -5,15 +5,11 @@ upstream: pkg/virt-controller/services/template.go:RenderHotplugAttachmentPodTem
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, is_set
+from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.pods.support import HOTPLUG, container
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.launch import Launch
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.releases import Version
 
 SOURCES = ("persistentVolumeClaim", "dataVolume", "memoryDump")
 UTILITY_GATE = "UtilityVolumes"

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import annotations_of, labels_of, name_of, text
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.objects import Object, annotations_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.gates import enabled, state
+from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.topology import UINT32
-from krm_fn.kubevirt.pods.amounts import ZERO, read
-from krm_fn.kubevirt.quantity import parse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, read
+from krm_fn.kubevirt.quantity import Quantity, parse
+from krm_fn.kubevirt.releases import Release, Version
 
 METADATA_NAME = "kubernetes.io/metadata.name"
 

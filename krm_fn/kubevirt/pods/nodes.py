@@ -5,19 +5,13 @@ upstream: pkg/virt-controller/services/nodeselectorrenderer.go, template.go:newN
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Callable, Iterable, Iterator
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.devices import has_reservation
-from krm_fn.kubevirt.pods.launch import PodError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.launch import Launch
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.pods.launch import Launch, PodError
+from krm_fn.kubevirt.releases import Version
 
 SCHEDULABLE, ARCHITECTURE = "kubevirt.io/schedulable", "kubernetes.io/arch"
 CROSS_ARCHITECTURE_GATE, STRICT_HYPERV_GATE = "CrossArchitectureVirtualization", "HypervStrictCheck"

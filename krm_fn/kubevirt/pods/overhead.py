@@ -6,19 +6,17 @@ until 1.8 pkg/virt-controller/services/renderresources.go:GetMemoryOverhead, pkg
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import KILO, ZERO, plus, thousands, whole
-from krm_fn.kubevirt.quantity import BINARY_SI, of_int, parse
+from krm_fn.kubevirt.quantity import BINARY_SI, Quantity, of_int, parse
+from krm_fn.kubevirt.releases import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from krm_fn.kubevirt.pods.launch import Launch
-    from krm_fn.kubevirt.quantity import Quantity
-    from krm_fn.kubevirt.releases import Version
 
 
 class Part(Value):

@@ -7,20 +7,13 @@ from __future__ import annotations
 
 import json
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Callable, Iterator
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.amounts import amount
-from krm_fn.kubevirt.pods.launch import MissingObjectError, PodError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
-    from krm_fn.kubevirt.pods.launch import Launch
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.pods.amounts import Amounts, amount
+from krm_fn.kubevirt.pods.launch import Launch, MissingObjectError, PodError
+from krm_fn.kubevirt.releases import Version
 
 KERNEL_BOOT = "kernel-boot-volume"
 IMAGE_VOLUME_GATE = "ImageVolume"

@@ -6,14 +6,9 @@ k8s.io/kubernetes pkg/apis/core/v1/defaults.go:SetDefaults_Pod, pkg/apis/core/v1
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.pods.amounts import add_to, to_milli
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.pods.amounts import Amounts
+from krm_fn.base.annotations import Sequence
+from krm_fn.base.objects import Object
+from krm_fn.kubevirt.pods.amounts import Amounts, add_to, to_milli
 
 GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 QOS_RESOURCES = ("cpu", "memory")

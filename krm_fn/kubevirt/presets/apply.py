@@ -5,29 +5,25 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:applyPresets
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator, Sequence
 from krm_fn.base.bundle import Entry, effective_namespace
-from krm_fn.base.objects import annotations_of, labels_of, metadata, name_of
-from krm_fn.base.paths import as_map, copy, drop, get, is_set, put
+from krm_fn.base.objects import Object, annotations_of, labels_of, metadata, name_of
+from krm_fn.base.paths import Path, as_map, copy, drop, get, is_set, put
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.fields.preset import sections
 from krm_fn.kubevirt.holders import TEMPLATE
-from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, domain_of
-from krm_fn.kubevirt.presets.era import era_of, group_version_of, release_for
+from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, Preset, domain_of
+from krm_fn.kubevirt.presets.era import Era, era_of, group_version_of, release_for
 from krm_fn.kubevirt.presets.facts import Applied, Disagreement, OrderMatters, PresetConflict
 from krm_fn.kubevirt.presets.index import Group
 from krm_fn.kubevirt.presets.merge import SeenValues, agree, clashes, merge
 from krm_fn.kubevirt.presets.selector import MAX_NAME
+from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.presets.domain import Preset
-    from krm_fn.kubevirt.presets.era import Era
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.trace import Trace
+
 
 # KubeVirt did not rename the prefix when it renamed the kind.
 APPLIED_PREFIX = "virtualmachinepreset.kubevirt.io/"

@@ -8,19 +8,14 @@ upstream: pkg/api/v1/defaults.go, pkg/virt-controller/watch/preset.go:initialize
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, copy, get, is_set
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.presets.domain import DOMAIN
 from krm_fn.kubevirt.presets.era import era_of, release_for
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.presets.facts import Applied
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.presets.facts import Applied
+from krm_fn.kubevirt.releases import Release, Version
 
 
 class Filled(Value):

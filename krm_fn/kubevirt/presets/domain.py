@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get, is_nonzero, is_set, number_of_values, put
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, get, is_nonzero, is_set, number_of_values, put
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.fields.preset import sections
-from krm_fn.kubevirt.presets.selector import Selector, problems
+from krm_fn.kubevirt.fields.preset import Section, sections
+from krm_fn.kubevirt.presets.selector import Problem, Selector, problems
+from krm_fn.kubevirt.releases import Release, Version
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+Offers = tuple[tuple[Section, Any], ...]
 
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.preset import Section
-    from krm_fn.kubevirt.presets.selector import Problem
-    from krm_fn.kubevirt.releases import Release, Version
-
-    Offers = tuple[tuple[Section, Any], ...]
 
 DOMAIN = ("spec", "domain")
 SELECTOR: Path = ("spec", "selector")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.releases import Release
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.releases import Release, Version
 
 
 class Era(Value):

@@ -6,18 +6,17 @@ messages name it, `spec.cpu`. Values are plain, or UNSET.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.presets.selector import Problem
-    from krm_fn.kubevirt.releases import Release
 
 
 class Clash(Value):

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object
 from krm_fn.findings.limits import Budget
 from krm_fn.kubevirt.api_versions import FIRST_API_VERSION
 from krm_fn.kubevirt.presets.domain import Preset
 from krm_fn.kubevirt.presets.facts import InvalidSelector
-from krm_fn.kubevirt.presets.selector import readable
+from krm_fn.kubevirt.presets.selector import Labels, Selector, Values, readable
+from krm_fn.kubevirt.releases import Release
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
+Label = tuple[str, Any]  # a label's key, and its value or ANY
 
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.presets.selector import Labels, Selector, Values
-    from krm_fn.kubevirt.releases import Release
-
-    Label = tuple[str, Any]  # a label's key, and its value or ANY
 
 # The kinds of presets. The first one belongs to the VirtualMachine that is now an instance.
 FIRST_KIND = "VirtualMachinePreset"

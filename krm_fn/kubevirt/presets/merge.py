@@ -5,25 +5,21 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:checkMergeCo
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, drop, get, is_nonzero
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, drop, get, is_nonzero
+from krm_fn.kubevirt.fields.preset import Section
 from krm_fn.kubevirt.fields.verbs import as_written
 from krm_fn.kubevirt.holders import DOMAIN as TEMPLATE_DOMAIN
 from krm_fn.kubevirt.presets.amounts import same_amount, same_form
-from krm_fn.kubevirt.presets.domain import DOMAIN
+from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, Preset
 from krm_fn.kubevirt.presets.facts import Clash
 from krm_fn.kubevirt.quantity import canonical, parse
+from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.fields.preset import Section
-    from krm_fn.kubevirt.presets.domain import Domain, Preset
     from krm_fn.kubevirt.presets.era import Era
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.trace import Trace
 
 

@@ -5,13 +5,9 @@ upstream: pkg/virt-controller/watch/replicaset.go:scale; up to 0.6 pkg/virt-cont
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.holders import holder_of, template_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.holders import Holder
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
+from krm_fn.kubevirt.holders import Holder, holder_of, template_path
 
 
 def template_of(obj: Object) -> tuple[Holder, Path] | None:

@@ -5,20 +5,15 @@ upstream: k8s.io/apimachinery pkg/apis/meta/v1/helpers.go:LabelSelectorAsSelecto
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+Labels = dict[str, str | None]
+Values = dict[str, set[str] | None]  # None stands for any value
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-
-    Labels = dict[str, str | None]
-    Values = dict[str, set[str] | None]  # None stands for any value
 
 # The number of values of each operator: True at least one, False none.
 OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}

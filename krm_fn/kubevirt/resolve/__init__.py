@@ -31,9 +31,12 @@ Flavors: the words above, and those of `resolve.flavors`; `matcher` is "flavor"
 
 from __future__ import annotations
 
+from krm_fn.base.bundle import Bundle
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
 from krm_fn.kubevirt.holders import DOMAIN
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.find import Finder
 from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS, Lookup
 from krm_fn.kubevirt.resolve.matcher import (
@@ -51,11 +54,9 @@ from krm_fn.kubevirt.resolve.revision import Payload, decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.resolve.find import Catalogue
     from krm_fn.kubevirt.resolve.flavors import FlavorFinder
+
 
 __all__ = [
     "BUNDLE_KINDS",

@@ -8,14 +8,10 @@ upstream: api/instancetype/v1alpha1/types.go, api/instancetype/v1alpha2/types.go
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.releases import Release
 
 
 class Scalar(Value):

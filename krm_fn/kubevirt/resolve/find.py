@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import Ref, labels_of, ref_of, text
-from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.annotations import Any, Sequence
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, Ref, labels_of, ref_of, text
+from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.facts import OPEN, Found, ResolutionError
+from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.resolve import revision as revisions
-from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
-from krm_fn.kubevirt.resolve.matcher import stage
+from krm_fn.kubevirt.resolve.lookup import API_VERSIONS, Lookup
+from krm_fn.kubevirt.resolve.matcher import Matcher, stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any, Protocol
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.resolve.lookup import Lookup
-    from krm_fn.kubevirt.resolve.matcher import Matcher
+    from typing import Protocol
 
     class Catalogue(Protocol):
         """The cluster-wide instancetypes and preferences of a release."""

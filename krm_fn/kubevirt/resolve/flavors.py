@@ -13,20 +13,15 @@ upstream: pkg/flavor/flavor.go
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, copy, drop, get
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, copy, drop, get
 from krm_fn.kubevirt.api_versions import FLAVOR as GROUP
 from krm_fn.kubevirt.facts import Found, ResolutionError
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.find import Finder
 from krm_fn.kubevirt.resolve.lookup import Lookup
 from krm_fn.kubevirt.resolve.matcher import PREFERENCE, Matcher, faults
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 FLAVOR = Matcher(
     field="flavor",

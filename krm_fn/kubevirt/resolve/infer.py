@@ -5,22 +5,16 @@ upstream: pkg/instancetype/infer/handler.go, volume.go
 
 from __future__ import annotations
 
-from krm_fn.base.objects import Ref, labels_of, metadata, ref_of, text
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, Ref, labels_of, metadata, ref_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import ResolutionError
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC
-from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.resolve.lookup import Lookup
-    from krm_fn.kubevirt.resolve.matcher import Matcher
+from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.resolve.lookup import API_VERSIONS, Lookup
+from krm_fn.kubevirt.resolve.matcher import Matcher
 
 
 class Source(Value):

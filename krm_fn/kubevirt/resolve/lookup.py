@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.annotations import Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import group_of, name_of, previous_names, text
-from krm_fn.base.paths import get
+from krm_fn.base.paths import Path, get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.paths import Path
     from krm_fn.base.suggestions import Suggestions
+
 
 # The kinds that resolving reads. Only the group of the apiVersion counts: all versions are read in the same way.
 API_VERSIONS = {

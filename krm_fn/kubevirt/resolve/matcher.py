@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import ResolutionError
-from krm_fn.kubevirt.releases import NEWEST
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.releases import NEWEST, Release
 
 GROUP = "instancetype.kubevirt.io"
 API_VERSION = f"{GROUP}/v1beta1"

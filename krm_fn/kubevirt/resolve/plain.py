@@ -5,11 +5,8 @@ The table of all types, in `schema`, takes longer to load than a small bundle to
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.kubevirt.quantity import parse
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 ANY = ""  # stands for every key of a map
 

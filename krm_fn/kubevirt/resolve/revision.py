@@ -5,19 +5,14 @@ upstream: pkg/instancetype/compatibility/compatibility.go
 
 from __future__ import annotations
 
-from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import as_map, copy, get, is_set, put
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import canonical
+from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.resolve.matcher import API_VERSION, GROUP, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher
 from krm_fn.kubevirt.resolve.plain import is_plain
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release, Version
 
 UNDECODABLE = "revision-undecodable"
 UNREADABLE_FORM = "revision-form-unreadable"

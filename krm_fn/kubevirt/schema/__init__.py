@@ -9,24 +9,20 @@ a key with such a name: the `[strange]` section at the top of `api.txt` lists th
 
 from __future__ import annotations
 
-from krm_fn.base.objects import kind_of
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.annotations import Callable, Container, Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Object, kind_of
+from krm_fn.base.paths import Path, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DOMAIN, RENDERED
-from krm_fn.kubevirt.releases import lacks
+from krm_fn.kubevirt.releases import Release, lacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.schema.crds import Crds
     from krm_fn.kubevirt.schema.flaws import Flaw
+Objects = Sequence[Object]
 
-    Objects = Sequence[Object]
 
 FILE = f"{__path__[0]}/api.txt"
 

@@ -7,12 +7,10 @@ callers of these checks.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from krm_fn.base.annotations import Any, Callable
 
-    Check = Callable[[Any], bool]
+Check = Callable[[Any], bool]
+
 
 # The check of each rule, and the words for the values that it accepts.
 RULES: dict[str, tuple[Check, str]] = {

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.objects import Object, group_of, kind_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.findings.limits import Limited
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.schema import table
-from krm_fn.kubevirt.schema.flaws import ELSEWHERE, SERVER, WEBHOOKS
-from krm_fn.kubevirt.schema.kinds import counts, kind_known, refused, taken, version_of
-from krm_fn.kubevirt.schema.node import walk
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE, SERVER, WEBHOOKS, Flaw
+from krm_fn.kubevirt.schema.kinds import Kind, counts, kind_known, refused, taken, version_of
+from krm_fn.kubevirt.schema.node import SchemaNode, walk
 from krm_fn.kubevirt.schema.subresources import with_scale, without_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
     from krm_fn.kubevirt.schema.crds import Crds
-    from krm_fn.kubevirt.schema.flaws import Flaw
-    from krm_fn.kubevirt.schema.kinds import Kind
-    from krm_fn.kubevirt.schema.node import SchemaNode
+
 
 # The key at the root of an object in which SOPS stores its metadata, and the start of an encrypted value.
 SOPS, ENCRYPTED = "sops", "ENC["

@@ -5,16 +5,10 @@ The table of the releases' own types and the CustomResourceDefinitions of a bund
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterable
+from krm_fn.base.paths import Path
 from krm_fn.kubevirt.schema.cel import known
-from krm_fn.kubevirt.schema.flaws import LENGTH, MOST_KNOWN, RANGE, VALUE, Flaw
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.schema.flaws import Judge
+from krm_fn.kubevirt.schema.flaws import LENGTH, MOST_KNOWN, RANGE, VALUE, Flaw, Judge
 
 NUMBERS = (int, float)
 MOST = 2**64  # larger numbers are not computed with

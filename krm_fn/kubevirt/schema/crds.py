@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Any, Callable, Iterable, Sequence
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.patterns import OF_DEFINITIONS
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.schema import table
 from krm_fn.kubevirt.schema.constraints import every, within
 from krm_fn.kubevirt.schema.kinds import KINDS
-from krm_fn.kubevirt.schema.node import ANY, INTEGER, TEXT, TRUTH, SchemaNode, list_of, structure
+from krm_fn.kubevirt.schema.node import ANY, INTEGER, TEXT, TRUTH, Fields, SchemaNode, list_of, structure
 from krm_fn.kubevirt.schema.scalars import INTEGERS, NUMBERS, QUANTITIES, QUANTITY, QUANTITY_FORM, judge_quantity
 from krm_fn.kubevirt.schema.values import checks, judges
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.schema.node import Fields
 
 GROUP = "apiextensions.k8s.io"
 KIND = "CustomResourceDefinition"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.releases import Version
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+Span = tuple[Version, Version]
+Judge = Callable[[Any, Path], "Flaw | None"]
 
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Version
-
-    Span = tuple[Version, Version]
-    Judge = Callable[[Any, Path], "Flaw | None"]
 
 # The kinds of flaws.
 UNKNOWN = "unknown"  # no release knows the field here

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re  # loaded only to check objects
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from krm_fn.base.annotations import Callable
 
-    Form = Callable[[str], bool]
+Form = Callable[[str], bool]
+
 
 HEX = "[0-9a-f]"
 LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"

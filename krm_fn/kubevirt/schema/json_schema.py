@@ -6,19 +6,13 @@ several fields, is left out: `check` reports it.
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterable, Sequence
+from krm_fn.base.objects import Object
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.schema import table
-from krm_fn.kubevirt.schema.kinds import KINDS
+from krm_fn.kubevirt.schema.kinds import KINDS, Kind
 from krm_fn.kubevirt.schema.scalars import DURATION_FORM, INTEGERS, QUANTITY_FORM
 from krm_fn.kubevirt.schema.table import WEBHOOKS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.schema.kinds import Kind
 
 DRAFT = "http://json-schema.org/draft-07/schema#"  # the one that editors know best
 QUANTITY: Object = {"type": ["string", "number"], "pattern": f"^{QUANTITY_FORM}$"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of, text
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object, group_of, kind_of, text
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import CORE, INSTANCETYPE, POOL
 from krm_fn.kubevirt.holders import POOLED
+from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.schema.flaws import (
     ELSEWHERE,
     MISSING,
@@ -18,15 +20,8 @@ from krm_fn.kubevirt.schema.flaws import (
     UNQUOTED,
     VALUE,
     WEBHOOKS,
+    Flaw,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.schema.flaws import Flaw
 
 FILLED = frozenset(("a string", "an integer", "a number", "true or false"))
 # Text with a choice in the CustomResourceDefinition that Go leaves out if it is "". Other such fields are written, or pointers.

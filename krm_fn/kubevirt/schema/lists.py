@@ -5,17 +5,12 @@ upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validatio
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterator, Sequence
+from krm_fn.base.paths import Path
 from krm_fn.kubevirt.schema.constraints import between, counted
 from krm_fn.kubevirt.schema.flaws import COUNT, DUPLICATE, Flaw
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-
-    Check = Callable[[Any, Path], Iterator[Flaw]]
+Check = Callable[[Any, Path], Iterator[Flaw]]
 
 
 def numbered(low: int, high: int | None, one: str = "entry", many: str = "entries") -> Check:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from krm_fn.base.paths import is_integral, number_of_values
+from krm_fn.base.annotations import Any, Callable, Iterable
+from krm_fn.base.paths import Path, is_integral, number_of_values
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import Limited
 from krm_fn.kubevirt.schema.flaws import (
@@ -21,25 +22,25 @@ from krm_fn.kubevirt.schema.flaws import (
     VALUE,
     WEBHOOKS,
     Flaw,
+    Judge,
+    Span,
     sort,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any, Protocol
+    from typing import Protocol
 
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.schema.flaws import Judge, Span
     from krm_fn.kubevirt.schema.lists import Check
-
-    Fields = dict[str, "SchemaNode"]
 
     class Found(Protocol):
         """The target of flaws, in the form of `Limited`."""
 
         def takes(self, sort: object) -> bool: ...
         def add(self, found: Flaw) -> None: ...
+
+
+Fields = dict[str, "SchemaNode"]
 
 
 NOTHING: frozenset[type] = frozenset()

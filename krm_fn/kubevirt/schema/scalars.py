@@ -6,19 +6,12 @@ ranges, and whose durations and times have other forms.
 
 from __future__ import annotations
 
-from krm_fn.base.paths import is_integral
+from krm_fn.base.annotations import Any, Iterable
+from krm_fn.base.paths import Path, is_integral
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.schema.constraints import every, within
-from krm_fn.kubevirt.schema.flaws import NUMBER, TYPE, UNQUOTED, Flaw
+from krm_fn.kubevirt.schema.flaws import NUMBER, TYPE, UNQUOTED, Flaw, Judge
 from krm_fn.kubevirt.schema.node import ANY, INTEGER, TEXT, TRUTH, SchemaNode
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.schema.flaws import Judge
 
 # The range of each of Go's integers.
 INTEGERS = {

@@ -6,17 +6,11 @@ validator.go:ValidateScaleSpec
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, get
 from krm_fn.kubevirt.schema.constraints import within
 from krm_fn.kubevirt.schema.flaws import ELSEWHERE, SERVER, TYPE, UNKNOWN, Flaw
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 REPLICAS: Path = ("spec", "replicas")
 

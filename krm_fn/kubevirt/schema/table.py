@@ -29,24 +29,18 @@ A `bare-quantity` may be a number in all releases. The webhooks of some releases
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.base.annotations import Sequence
+from krm_fn.kubevirt.releases import NEWEST_PATCH, Release, Version
 from krm_fn.kubevirt.schema import FILE, strange_names
 from krm_fn.kubevirt.schema.constraints import JUDGES
-from krm_fn.kubevirt.schema.lists import keyed, numbered, unique
-from krm_fn.kubevirt.schema.node import list_of, map_of, structure
+from krm_fn.kubevirt.schema.flaws import Judge, Span
+from krm_fn.kubevirt.schema.lists import Check, keyed, numbered, unique
+from krm_fn.kubevirt.schema.node import SchemaNode, list_of, map_of, structure
 from krm_fn.kubevirt.schema.scalars import FORMATS, INTEGERS, integer, scalar
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+# The releases, the type and the constraints of one form of a field.
+Form = tuple[Version, Version, str, Sequence[str]]
 
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.schema.flaws import Judge, Span
-    from krm_fn.kubevirt.schema.lists import Check
-    from krm_fn.kubevirt.schema.node import SchemaNode
-
-    # The releases, the type and the constraints of one form of a field.
-    Form = tuple[Version, Version, str, Sequence[str]]
 
 _FIRST, _LAST = min(NEWEST_PATCH), max(NEWEST_PATCH)
 

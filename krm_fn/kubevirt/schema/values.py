@@ -5,22 +5,15 @@ Faults of the definition itself, such as a text as a limit, are skipped: the API
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.kubevirt.schema.constraints import JUDGES, obeys, of_form, within
-from krm_fn.kubevirt.schema.flaws import VALUE, Flaw
-from krm_fn.kubevirt.schema.lists import keyed, numbered, unique
+from krm_fn.kubevirt.schema.flaws import VALUE, Flaw, Judge
+from krm_fn.kubevirt.schema.lists import Check, keyed, numbered, unique
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+Made = dict[int, list[Judge]]  # by the id of a schema, which the definition keeps alive
 
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.schema.flaws import Judge
-    from krm_fn.kubevirt.schema.lists import Check
-
-    Made = dict[int, list[Judge]]  # by the id of a schema, which the definition keeps alive
 
 NUMBERS = (int, float)
 # The type of each keyword in a valid definition.

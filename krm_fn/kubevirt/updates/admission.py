@@ -5,7 +5,8 @@ upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, validat
 
 from __future__ import annotations
 
-from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object, group_of, kind_of
 from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.placeholders import may_be_in
 from krm_fn.base.value import Value
@@ -18,23 +19,19 @@ from krm_fn.kubevirt.admission.settled import Open, settled
 from krm_fn.kubevirt.expand.admitted import admit
 from krm_fn.kubevirt.expand.crashes import CRASHES
 from krm_fn.kubevirt.expand.pinned import pin
+from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
 from krm_fn.kubevirt.holders import SERVED
-from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.resolve import MATCHERS, Matcher
 from krm_fn.kubevirt.resolve.matcher import faults
 from krm_fn.kubevirt.schema.checking import check
-from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
+from krm_fn.kubevirt.schema.flaws import RANGE, TYPE, Flaw
 from krm_fn.kubevirt.updates.references import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.resolve import Matcher
-    from krm_fn.kubevirt.schema.flaws import Flaw
     from krm_fn.kubevirt.updates.machine import Machine, World
+
 
 # Who refuses a VM: the API server or the mutating webhook by its schema, then the webhooks.
 SCHEMA, MUTATING, VALIDATING = "schema", "mutating", "validating"

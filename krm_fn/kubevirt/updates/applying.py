@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import copy
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+# What becomes of the VM in the cluster, from the old manifest, the new one, and that VM. None if nothing is sent.
+Writer = Callable[[Object, Object, Object], Object | None]
 
-    from krm_fn.base.objects import Object
-
-    # What becomes of the VM in the cluster, from the old manifest, the new one, and that VM. None if nothing is sent.
-    Writer = Callable[[Object, Object, Object], Object | None]
 
 # The parts of a manifest that an update writes; `status` is written by the controller alone.
 PARTS = ("metadata", "spec")

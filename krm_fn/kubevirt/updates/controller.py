@@ -5,23 +5,18 @@ upstream: pkg/virt-controller/watch/vm/vm.go:sync
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import copy, put
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.instance import stable_uuid
+from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.updates import metadata, networks, power, resources, volume_migration, volumes
 from krm_fn.kubevirt.updates.instance_admission import refusal
-from krm_fn.kubevirt.updates.machine import by_name, volumes_of
+from krm_fn.kubevirt.updates.machine import Machine, World, by_name, volumes_of
 from krm_fn.kubevirt.updates.restart import is_lifted, restart_required
 from krm_fn.kubevirt.updates.revisions import sync, written_by_controller
 from krm_fn.kubevirt.updates.starting import instance_of, interfaces_of, started_spec
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.updates.machine import Machine, World
 
 # A VM that nothing settles is left after so many passes.
 PASSES = 12

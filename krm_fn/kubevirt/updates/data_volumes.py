@@ -7,19 +7,13 @@ ValidatePersistentVolumeClaimUpdate, plugin/pkg/admission/storage/persistentvolu
 
 from __future__ import annotations
 
-from krm_fn.base.objects import annotations_of, name_of, text
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object, annotations_of, name_of, text
 from krm_fn.base.paths import as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import canonical, parse
-from krm_fn.kubevirt.updates.machine import entries
+from krm_fn.kubevirt.updates.machine import Machine, World, entries
 from krm_fn.kubevirt.updates.paths_of_change import compared
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.updates.machine import Machine, World
 
 # With this annotation set to "false" they are made when the VM starts.
 IMMEDIATE = "kubevirt.io/immediate-data-volume-creation"

@@ -5,17 +5,13 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-update-admitter
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.kubevirt.admission.specs import admit_instance_spec
-from krm_fn.kubevirt.updates.machine import by_name, disks_of, entries, volumes_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.updates.machine import Running, World
+from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.updates.machine import Running, World, by_name, disks_of, entries, volumes_of
 
 # Until this release a changed instance passes all checks of a new one.
 LOOKED_AT_UNTIL: Version = (1, 7)

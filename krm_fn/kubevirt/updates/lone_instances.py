@@ -5,7 +5,7 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-update-admitter
 
 from __future__ import annotations
 
-from krm_fn.base.objects import labels_of, metadata
+from krm_fn.base.objects import Object, labels_of, metadata
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.fields.metadata import RESERVED_LABELS
@@ -13,14 +13,10 @@ from krm_fn.kubevirt.instance import complete
 from krm_fn.kubevirt.instance.refusals import start_causes
 from krm_fn.kubevirt.presets import apply_presets
 from krm_fn.kubevirt.updates.applying import applied
+from krm_fn.kubevirt.updates.machine import Running, World
 from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
 from krm_fn.kubevirt.updates.starting import Start, running_of
 from krm_fn.kubevirt.updates.stored_form import stored_spec
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.updates.machine import Running, World
 
 INSTANCE = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance"}
 

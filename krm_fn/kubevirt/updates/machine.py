@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.gates import enabled
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.resolve import Resolver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.bundle import Bundle
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.migratability.claims import Claims
     from krm_fn.kubevirt.presets import Group
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.resolve import Resolver
+
 
 LIVE = "LiveUpdate"
 

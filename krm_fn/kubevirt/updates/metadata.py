@@ -5,19 +5,18 @@ upstream: pkg/virt-controller/watch/vm/vm.go: syncDynamicAnnotationsAndLabelsToV
 
 from __future__ import annotations
 
-from krm_fn.base.objects import annotations_of
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.objects import Object, annotations_of
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand.pinned import PCI_TOPOLOGY
 from krm_fn.kubevirt.fields.verbs import write
 from krm_fn.kubevirt.holders import TEMPLATE
+from krm_fn.kubevirt.releases import Version
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Version
     from krm_fn.kubevirt.updates.machine import World
+
 
 SLOTS = "kubevirt.io/pci-interface-slot-count"
 

@@ -5,17 +5,13 @@ upstream: pkg/virt-controller/watch/workload-updater/workload-updater.go:getUpda
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import get
-from krm_fn.kubevirt.migratability import assessed
+from krm_fn.kubevirt.migratability import Assessment, Shared, assessed
 from krm_fn.kubevirt.pods.launch import Around, Launch
 from krm_fn.kubevirt.updates import networks
+from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.resources import GUEST, SOCKETS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.migratability import Assessment, Shared
-    from krm_fn.kubevirt.updates.machine import Machine, World
 
 LIVE_MIGRATE, EVICT, NOBODY = "LiveMigrate", "Evict", "nobody"
 LONGEST = 63  # characters of a label

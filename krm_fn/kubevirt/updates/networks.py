@@ -5,15 +5,11 @@ upstream: pkg/network/vmliveupdate/restart.go, pkg/network/controllers/vm.go, pk
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, get, put
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.updates.machine import by_name, entries
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.updates.machine import Running, World
+from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.updates.machine import Running, World, by_name, entries
 
 INTERFACES = ("domain", "devices", "interfaces")
 ABSENT = "absent"

@@ -6,15 +6,9 @@ or that the entries have no names.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.objects import Object, text
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 # Stands for an entry of a list in the steps of a difference: entries are told apart by their names, not by their places.
 ENTRY = 0

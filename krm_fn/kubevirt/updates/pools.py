@@ -5,18 +5,17 @@ upstream: pkg/virt-controller/watch/pool/pool.go
 
 from __future__ import annotations
 
-from krm_fn.base.objects import name_of, namespace_of
+from krm_fn.base.objects import Object, name_of, namespace_of
 from krm_fn.base.paths import as_map, copy, get, put
 from krm_fn.kubevirt.holders import DATA_VOLUMES, POOLED, TEMPLATE
+from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.updates import power
-from krm_fn.kubevirt.updates.applying import replaced
+from krm_fn.kubevirt.updates.applying import Writer, replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Release, Version
-    from krm_fn.kubevirt.updates.applying import Writer
     from krm_fn.kubevirt.updates.machine import Machine
+
 
 # How a pool's update reaches its VMs. BLOCKED: first, somebody has to delete VMs that are too many.
 PROACTIVE, OPPORTUNISTIC, UNMANAGED, PAUSED, BLOCKED = "proactive", "opportunistic", "unmanaged", "paused", "blocked"

@@ -5,12 +5,8 @@ upstream: pkg/virt-controller/watch/vm/vm.go:syncRunStrategy
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import get
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
 
 ALWAYS, HALTED = "Always", "Halted"
 # Strategies that start a VM by themselves once they come into force; Manual leaves it as it is.

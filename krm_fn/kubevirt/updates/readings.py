@@ -9,17 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 
-from krm_fn.base.objects import text
+from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.updates.data_volumes import REFUSED, Edit
 from krm_fn.kubevirt.updates.machine import by_name, entries, volumes_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.objects import Object
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"
 READ = (CONFIG_MAP, SECRET)

@@ -5,17 +5,15 @@ upstream: pkg/instancetype/find/spec.go:Find, pkg/instancetype/find/revision.go:
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.kubevirt import expand
-from krm_fn.kubevirt.facts import Resolution
+from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.resolve import MATCHERS, refers
 from krm_fn.kubevirt.updates.stored_form import stored_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found
     from krm_fn.kubevirt.updates.machine import Machine, Stored, World
 
 

@@ -5,20 +5,14 @@ upstream: pkg/virt-controller/watch/vm/vm.go:syncRestartRequired
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, copy, drop, get, put
+from krm_fn.base.annotations import Callable
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, copy, drop, get, put
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.updates import networks
-from krm_fn.kubevirt.updates.machine import by_name, disks_of, is_hotpluggable, volumes_of
+from krm_fn.kubevirt.updates.machine import Machine, World, by_name, disks_of, is_hotpluggable, volumes_of
 from krm_fn.kubevirt.updates.references import expanded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.updates.machine import Machine, World
 
 MESSAGE = "a non-live-updatable field was changed in the template spec"
 MIGRATION = "Migration"

@@ -5,24 +5,18 @@ upstream: pkg/instancetype/controller/vm/controller.go:Sync, pkg/instancetype/re
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt import expand
-from krm_fn.kubevirt.resolve import INSTANCETYPE, MATCHERS
+from krm_fn.kubevirt.facts import Found, Resolution
+from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.resolve import INSTANCETYPE, MATCHERS, Matcher
 from krm_fn.kubevirt.stored_revisions import live, revision_of
 from krm_fn.kubevirt.updates.admission import admitted
-from krm_fn.kubevirt.updates.machine import Pin, Stored
+from krm_fn.kubevirt.updates.machine import Machine, Pin, Stored, World
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.stored_form import stored
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found, Resolution
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.resolve import Matcher
-    from krm_fn.kubevirt.updates.machine import Machine, World
 
 # Until this release the revision's name is written into the VM's spec.
 NAMED_IN_SPEC_UNTIL: Version = (1, 5)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import LOCAL_CONFIG
+from krm_fn.base.objects import LOCAL_CONFIG, Object
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.instance import start
 from krm_fn.kubevirt.instance.refusals import start_causes
 from krm_fn.kubevirt.resolve import MATCHERS
-from krm_fn.kubevirt.updates.machine import Running, by_name, entries, is_hotpluggable, volumes_of
+from krm_fn.kubevirt.updates.machine import Machine, Running, World, by_name, entries, is_hotpluggable, volumes_of
 from krm_fn.kubevirt.updates.references import find
 from krm_fn.kubevirt.updates.stored_form import stored_spec
 from krm_fn.kubevirt.updates.volume_migration import unshared
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Resolution
-    from krm_fn.kubevirt.updates.machine import Machine, World
 
 
 class Start(Value):

@@ -6,15 +6,11 @@ upstream: k8s.io/apimachinery/pkg/api/equality:Semantic
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import SCALARS, as_map
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.quantity import canonical
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.objects import Object
 
 # Plain fields of Go, of which a zero is left out: the key, and the key above it where the name alone does not tell.
 PLAIN = frozenset(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import metadata, text
+from krm_fn.base.objects import Object, metadata, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.migratability import immovable, verdict_of
+from krm_fn.kubevirt.migratability import Assessment, immovable, verdict_of
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.admission import Verdict, admitted, written
 from krm_fn.kubevirt.updates.controller import followed, settled
-from krm_fn.kubevirt.updates.machine import Machine, Pin
+from krm_fn.kubevirt.updates.machine import Machine, Pin, World
 from krm_fn.kubevirt.updates.migration import assessment, migration, shared
 from krm_fn.kubevirt.updates.revisions import sync
 from krm_fn.kubevirt.updates.starting import Start, instance_of, started_spec
@@ -18,10 +18,8 @@ from krm_fn.kubevirt.updates.stored_form import stored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.migratability import Assessment
     from krm_fn.kubevirt.updates.applying import Writer
-    from krm_fn.kubevirt.updates.machine import World
+
 
 # References settle in so many passes of the controller.
 PASSES = 4

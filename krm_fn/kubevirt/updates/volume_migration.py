@@ -5,16 +5,11 @@ upstream: pkg/virt-controller/watch/vm/vm.go:handleVolumeUpdateRequest, pkg/virt
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.updates.machine import by_name, disks_of, entries, is_hotpluggable, volumes_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.updates.machine import Machine, Running, World
+from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.updates.machine import Machine, Running, World, by_name, disks_of, entries, is_hotpluggable, volumes_of
 
 MIGRATION = "Migration"
 # From when on a claim that is missing stops the migration before it starts.

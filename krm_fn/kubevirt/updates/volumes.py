@@ -5,14 +5,10 @@ upstream: pkg/storage/hotplug/hotplug.go:HandleDeclarativeVolumes
 
 from __future__ import annotations
 
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import copy, put
-from krm_fn.kubevirt.updates.machine import by_name, disks_of, is_hotpluggable, volumes_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.updates.machine import Running, World
+from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.updates.machine import Running, World, by_name, disks_of, is_hotpluggable, volumes_of
 
 SINCE: Version = (1, 6)
 GATE, OTHER_GATE = "DeclarativeHotplugVolumes", "HotplugVolumes"

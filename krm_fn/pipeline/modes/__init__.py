@@ -8,20 +8,13 @@ from __future__ import annotations
 
 import sys
 
-from krm_fn.base.objects import annotations_of, metadata
-from krm_fn.base.paths import put_in
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.base.annotations import Any, Callable, Iterable, Sequence
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, annotations_of, metadata
+from krm_fn.base.paths import Path, put_in
+from krm_fn.kubevirt.facts import Found
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 
 # The modes that return VMs without rendering them.
 HANDING_ON = ("annotate", "snapshot")

@@ -5,19 +5,13 @@ A matcher that infers is replaced by the name and kind that it infers, as in adm
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, get
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.pipeline.modes import PREFIX, annotated, names, referring, replaced
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.bundles import BundleFacts
 
 
 def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:

@@ -6,19 +6,12 @@ with a mark so that hosts do not apply it.
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import kind_of, name_of
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object, kind_of, name_of
+from krm_fn.base.paths import Path
 from krm_fn.pipeline.modes import PREFIX, annotated, names, replaced
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.bundles import BundleFacts
 
 
 def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import json
 
+from krm_fn.base.annotations import Any, Sequence
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import get, put_in
 from krm_fn.pipeline.modes import PREFIX, annotated
 from krm_fn.pipeline.starts import Starts
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.bundles import BundleFacts
 
 # What the pod's amounts of the most asked resources are called.
 SINGLE = {

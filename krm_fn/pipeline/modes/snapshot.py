@@ -6,18 +6,12 @@ decides what is stored.
 
 from __future__ import annotations
 
-from krm_fn.base.objects import metadata
+from krm_fn.base.annotations import Any, Iterator, Sequence
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, metadata
+from krm_fn.base.paths import Path
 from krm_fn.pipeline.modes import referring, replaced
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.bundles import BundleFacts
 
 
 def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:

@@ -27,13 +27,9 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.rules.facts.ignores import BaselineFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.ignores import BaselineFacts
 
 
 @rule(severity="warning")

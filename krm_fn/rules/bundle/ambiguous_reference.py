@@ -34,20 +34,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.console import file_name
+from krm_fn.base.paths import Path
 from krm_fn.base.wording import listed
-from krm_fn.rules.facts.bundles import AMBIGUOUS
+from krm_fn.rules.facts.bundles import AMBIGUOUS, Ambiguous, BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.object_references import missing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import Ambiguous, BundleFacts
 
 
 @rule(severity="warning")

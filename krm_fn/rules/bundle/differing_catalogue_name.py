@@ -19,19 +19,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import kind_of, name_of
-from krm_fn.base.paths import as_map, dotted, is_set
+from krm_fn.base.paths import Path, as_map, dotted, is_set
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.catalogue import WORDS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 GROUP = "instancetype.kubevirt.io"
 QUANTITIES = (("spec", "memory", "guest"), ("spec", "requirements", "memory", "guest"))

@@ -30,15 +30,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.configuration import REFERENCE_POLICY, kubevirt_of
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="warning", upstream="pkg/instancetype/controller/vm/controller.go:Sync")

@@ -32,18 +32,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable, Iterator
 from krm_fn.base.objects import metadata, ref_of
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.kubevirt.stored_revisions import LONGEST_LABEL, LONGEST_NAME, VERSION, VERSION_LABEL
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.snapshots import Unstored
 from krm_fn.rules.registry import Hit, also, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.snapshots import Unstored
 
 
 @rule(severity="error", upstream="pkg/instancetype/revision/store.go:storeControllerRevision")

@@ -43,24 +43,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.objects import Ref, kind_of, name_of
-from krm_fn.base.paths import get
+from krm_fn.base.paths import Path, get
 from krm_fn.kubevirt.holders import holder_of
-from krm_fn.rules.facts.bundles import RENAMED
+from krm_fn.rules.facts.bundles import RENAMED, BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.available_objects import API_VERSIONS, available_objects
 from krm_fn.rules.shared.labels import defaults
 from krm_fn.rules.shared.object_references import missing
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
 
 PULLING = "imagePullSecret"  # a pod starts without the Secret that it names
 

@@ -18,16 +18,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import dotted, get
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.configuration import kubevirt_of
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="warning", upstream="pkg/virt-config/configuration.go:validateConfig")

@@ -24,16 +24,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.api_versions import is_served
 from krm_fn.kubevirt.removed_fields import removed_fields
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="warning")

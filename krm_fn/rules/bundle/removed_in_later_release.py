@@ -22,16 +22,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.rules.registry import rule
+from krm_fn.base.annotations import Iterator
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.catalogue import WORDS, dotted, hits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from krm_fn.kubevirt.catalogue import Catalogue
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.registry import Hit
 
 
 @rule(severity="info")

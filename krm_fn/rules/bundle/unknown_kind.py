@@ -22,22 +22,17 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.objects import group_of, kind_of, text
 from krm_fn.base.paths import get
 from krm_fn.base.suggestions import meant, nearest
 from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.api_versions import CORE, GROUPS, HOMES, NEIGHBOURS, is_stray, present_form
+from krm_fn.kubevirt.releases import Release
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts.bundles import BundleFacts
-
 
 # A misspelling has at most this many letters too many or too few.
 SLIP = 2

@@ -26,14 +26,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.patches import Patched
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.patches import Patched
 
 
 @rule(severity="info")

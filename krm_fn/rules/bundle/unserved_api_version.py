@@ -19,17 +19,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import kind_of
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.api_versions import is_served, present_form
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="error", upstream="pkg/virt-operator/resource/generate/components/crds.go")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Mapping
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Ref
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.facts import Found
+from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Ref
-    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.kubevirt.releases import Release
 
 
 NOTHING: Mapping[Any, Any] = {}

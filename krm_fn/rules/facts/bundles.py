@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Mapping
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.value import Value, put
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.settings import Config
+from krm_fn.rules.facts.vms import InstanceFacts, VmFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
     from krm_fn.base.external import Externals
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.kubevirt.settings import Config
     from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
     from krm_fn.rules.facts.evictions import EvictionFacts
     from krm_fn.rules.facts.patches import Patched, Unpatched
     from krm_fn.rules.facts.policies import Unevaluated
     from krm_fn.rules.facts.quotas import QuotaFacts
     from krm_fn.rules.facts.snapshots import Storing, Unstored
-    from krm_fn.rules.facts.vms import InstanceFacts, VmFacts
 
 
 # Reasons of a ResolutionError beside those of `resolve`: the bundle lacks the object, and yet the reference is no mistake.

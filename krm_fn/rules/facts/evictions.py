@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
 
 
 class EvictionFacts(Value):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krm_fn.base.errors import InputError
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
 
 
 class UnmatchedGlob(Value):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.releases import Release
 
 
 class Leftover(Value):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 
 class Patched(Value):

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.bundle import Entry
-
 
 FIX = "write simpler expressions, or judge fewer objects at a time"
 

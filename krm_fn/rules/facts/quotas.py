@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from krm_fn.base.bundle import Entry
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
 
 
 class QuotaFacts(Value):

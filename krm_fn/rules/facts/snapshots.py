@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.kubevirt.facts import Found
+from krm_fn.rules.facts.vms import VmFacts
 
 
 class Storing(Value):

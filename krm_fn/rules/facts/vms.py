@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.facts import Expansion, Resolution
+from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.configuration import Cluster
-    from krm_fn.kubevirt.facts import Expansion, Resolution
     from krm_fn.kubevirt.presets.facts import PresetFacts
-    from krm_fn.kubevirt.releases import Release
 
 
 class VmFacts(Value):

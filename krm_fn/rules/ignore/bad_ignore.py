@@ -23,17 +23,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import IGNORE
 from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted, first
+from krm_fn.rules.facts.ignores import Ignore, IgnoreFacts
 from krm_fn.rules.registry import UNSILENCED, Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.ignores import Ignore, IgnoreFacts
 
 PATH = ("metadata", "annotations", IGNORE)
 

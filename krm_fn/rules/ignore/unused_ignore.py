@@ -23,15 +23,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import IGNORE
 from krm_fn.findings.limits import counted, first
+from krm_fn.rules.facts.ignores import IgnoreFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.ignores import IgnoreFacts
 
 
 @rule(severity="warning")

@@ -37,13 +37,9 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.rules.facts.inputs import InputFacts, Unbuilt
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.inputs import InputFacts, Unbuilt
 
 MESSAGES = {
     "refused": "kustomize does not build this: {detail}",

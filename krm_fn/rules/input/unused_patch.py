@@ -32,15 +32,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import dotted
 from krm_fn.base.wording import listed
+from krm_fn.rules.facts.inputs import InputFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.inputs import InputFacts
 
 SHOWN = 3
 

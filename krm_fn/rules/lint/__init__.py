@@ -6,18 +6,13 @@ called before the rules are loaded. A rule without a function there is always ru
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable
 from krm_fn.kubevirt.fields.topology import NAMED_SINCE
 from krm_fn.kubevirt.holders import RENDERED, SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
-from krm_fn.rules.needs import uses_catalogue
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.needs import Needs, uses_catalogue
 from krm_fn.rules.shared.labels import LABELLED
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.needs import Needs
 
 
 def _has(*kinds: str) -> Callable[[BundleFacts], object]:

@@ -37,15 +37,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.findings.finding import UNSET
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.drains import also_claim, worded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="warning", upstream="pkg/virt-api/webhooks/validating-webhook/admitters/pod-eviction-admitter.go")

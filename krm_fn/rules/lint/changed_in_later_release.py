@@ -25,20 +25,19 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted, leaves
 from krm_fn.base.wording import show
-from krm_fn.rules.registry import rule
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.catalogue import WORDS, hits
 from krm_fn.rules.shared.catalogue import dotted as version_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
     from krm_fn.kubevirt.catalogue import Catalogue, Run
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.registry import Hit
+
 
 SHOWN = 3
 

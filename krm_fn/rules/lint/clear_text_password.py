@@ -33,19 +33,15 @@ Example:
 from __future__ import annotations
 
 from krm_fn import yamlio
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.cloud_init import inline_data
 from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 # A text without one of these has no password.
 MARKS = ("passw", "chpasswd")

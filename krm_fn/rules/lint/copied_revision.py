@@ -39,18 +39,12 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.objects import metadata, ref_of
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object, metadata, ref_of
+from krm_fn.base.paths import Path, as_list, get
 from krm_fn.kubevirt.stored_revisions import VERSION, VERSION_LABEL, is_current
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="warning", since=(1, 5), upstream="pkg/instancetype/upgrade/handler.go:Upgrade")

@@ -20,18 +20,13 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import Path, get
 from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 OF_MACHINES: tuple[Path, ...] = (
     ("domain", "memory", "guest"),

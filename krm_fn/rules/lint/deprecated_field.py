@@ -22,22 +22,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import EACH, as_list, get, is_set
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import EACH, Path, as_list, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import RENDERED
+from krm_fn.kubevirt.releases import Version
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import ALWAYS, Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 class Deprecated(Value):

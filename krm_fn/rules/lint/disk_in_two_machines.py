@@ -39,23 +39,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.objects import Object, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.machines import Machine, machines
 
 # Where a volume names its claim.
 SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))

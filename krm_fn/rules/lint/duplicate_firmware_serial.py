@@ -27,17 +27,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import get
-from krm_fn.rules.registry import rule
-from krm_fn.rules.shared.machines import machines, repeated, twice
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.registry import Hit
-    from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.shared.machines import Machine, machines, repeated, twice
 
 SERIAL = ("domain", "firmware", "serial")
 CLOUD_INIT = "ds="

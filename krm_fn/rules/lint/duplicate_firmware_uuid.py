@@ -29,18 +29,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import name_of, namespace_of
 from krm_fn.base.paths import get
 from krm_fn.base.placeholders import is_filled_in
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import machines, repeated, twice
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.machines import Machine, machines, repeated, twice
 
 UUID = ("domain", "firmware", "uuid")
 # The release since which a VM gets a UUID that is drawn at random.

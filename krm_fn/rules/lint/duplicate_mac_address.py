@@ -35,18 +35,12 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import holders_named, machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.machines import Machine, holders_named, machines
 
 # Bindings that hide the guest's own address from the network.
 HIDING = ("masquerade", "passtBinding", "passt", "slirp")

@@ -23,15 +23,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import as_list
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 EPHEMERAL = frozenset(("containerDisk", "ephemeral", "emptyDisk"))
 LASTING = frozenset(("persistentVolumeClaim", "dataVolume", "hostDisk"))

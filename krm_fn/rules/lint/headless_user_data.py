@@ -28,15 +28,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.cloud_init import inline_data
 from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 HEADER = "#cloud-config"
 # Top-level keys of cloud-config that no other format has; one of them at the start of a line identifies the data.

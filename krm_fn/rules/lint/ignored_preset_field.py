@@ -25,19 +25,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import dotted, is_set
+from krm_fn.base.annotations import Collection, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, dotted, is_set
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.fields.preset import sections
 from krm_fn.kubevirt.presets.domain import DOMAIN, domain_of, offers
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="warning", upstream="pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:mergeDomainSpec")

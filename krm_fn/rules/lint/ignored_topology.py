@@ -20,20 +20,16 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.fields.topology import named_topology, names_of
 from krm_fn.kubevirt.resolve import PREFERENCE
 from krm_fn.kubevirt.resolve.matcher import GROUP
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import ALWAYS, Hit, rule
 from krm_fn.rules.shared.topologies import known_name, use_another
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 PATH = ("spec", "cpu", "preferredCPUTopology")
 

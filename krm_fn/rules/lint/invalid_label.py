@@ -23,23 +23,17 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import group_of, kind_of
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name
 from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 LABELS: Path = ("metadata", "labels")
 # Where else labels are, by group and kind.

@@ -28,8 +28,10 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
@@ -37,17 +39,8 @@ from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.formats import is_qualified_name
 from krm_fn.kubevirt.holders import holder_of
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 MOST_BYTES = 256 * 1024
 NAME_FORM = "use at most 63 letters, digits and '-_.', optionally after a DNS subdomain and a slash"

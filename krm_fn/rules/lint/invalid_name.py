@@ -22,20 +22,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import CLUSTER_KINDS
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import CLUSTER_KINDS, Entry
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 # The kinds of these groups that are in no namespace.
 CLUSTER_WIDE = CLUSTER_KINDS | frozenset(("MigrationPolicy", "Plugin", "CDI", "CDIConfig", "ObjectTransfer", "StorageProfile"))

@@ -22,19 +22,14 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path, get
 from krm_fn.base.wording import brief
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.updates.machine import LIVE
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 GUEST: Path = ("domain", "memory", "guest")
 LIMIT: Path = ("domain", "resources", "limits", "memory")

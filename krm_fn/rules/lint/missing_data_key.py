@@ -32,23 +32,16 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.cloud_init import sources
-from krm_fn.rules.shared.data_keys import data_keys
-from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.data_keys import Held
-    from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.data_keys import Held, data_keys
+from krm_fn.rules.shared.machines import Machine, machines
 
 
 class Part(Value):

@@ -36,19 +36,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Ref, kind_of
 from krm_fn.findings.finding import UNSET
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.available_objects import API_VERSIONS, available_objects
-from krm_fn.rules.shared.object_references import missing
+from krm_fn.rules.shared.object_references import Reference, missing
 from krm_fn.rules.shared.proposals import Proposals
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.object_references import Reference
 
 # Objects often applied long before the references to them: reported only where the bundle has others, or one of that name.
 SEPARATE = ("VirtualMachine", "VirtualMachineInstance", "VirtualMachineSnapshot")

@@ -35,17 +35,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.paths import as_map, get
 from krm_fn.kubevirt.default_gates import need, opened
 from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="info")

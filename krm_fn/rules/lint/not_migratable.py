@@ -25,16 +25,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import kind_of, name_of
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.drains import VMI_NAME, also_claim, migrated, worded
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 VM = "VirtualMachine"
 

@@ -24,18 +24,12 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.paths import Path, get
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.templates import KINDS, MACHINES
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 # Maps in which the definition keeps everything.
 KEPT = ("metadata", "status")

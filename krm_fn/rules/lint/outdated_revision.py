@@ -39,23 +39,19 @@ from __future__ import annotations
 
 from itertools import islice
 
-from krm_fn.base.paths import as_map, get, leaves
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import Path, as_map, get, leaves
 from krm_fn.base.wording import show
+from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.quantity import canonical
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, also, path_text, rule
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+Change = tuple[Path, object, object]  # the path, the stored value, the live value
+Leaves = dict[Path, object]
 
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
-
-    Change = tuple[Path, object, object]  # the path, the stored value, the live value
-    Leaves = dict[Path, object]
 
 SHOWN = 3
 

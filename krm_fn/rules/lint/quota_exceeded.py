@@ -33,15 +33,10 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path, get
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 PLACES: tuple[Path, ...] = (("spec", "hard"), ("spec", "quota", "hard"))
 

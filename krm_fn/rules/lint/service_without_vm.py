@@ -30,20 +30,13 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.base.wording import listed
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.services import LABELS, outer_labels, selection
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.machines import Machine
-    from krm_fn.rules.shared.services import Labels, Service
-
+from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.services import LABELS, Labels, Service, outer_labels, selection
 
 SELECTOR: Path = ("spec", "selector")
 

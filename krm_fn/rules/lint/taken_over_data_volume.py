@@ -28,16 +28,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import metadata, name_of, namespace_of, ref_of
 from krm_fn.base.paths import as_list, get
 from krm_fn.kubevirt.holders import DATA_VOLUMES
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 NAME = ("metadata", "name")
 

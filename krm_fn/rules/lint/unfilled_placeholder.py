@@ -28,23 +28,18 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.objects import group_of, kind_of
-from krm_fn.base.paths import get
+from krm_fn.base.paths import Path, get
 from krm_fn.base.placeholders import OTHERS, is_filled_key, is_in_capitals, may_be_in, placeholders
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.templates import is_template
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+Place = tuple[Entry, Path, str, str]
 
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-
-    Place = tuple[Entry, Path, str, str]
 
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
 

@@ -34,24 +34,19 @@ from bisect import bisect_right
 from itertools import accumulate
 from operator import xor
 
+from krm_fn.base.annotations import Iterable, Iterator, Sequence
 from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.services import first_of, selection
+from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.services import Service, first_of, selection
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+Limited = tuple[Machine, list["Ports"], str]  # the last is the ports in words
 
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.machines import Machine
-    from krm_fn.rules.shared.services import Service
-
-    Limited = tuple[Machine, list["Ports"], str]  # the last is the ports in words
 
 INTERFACES: Path = ("domain", "devices", "interfaces")
 # The lists of an interface, each with the keys of the first and the last port of an entry.

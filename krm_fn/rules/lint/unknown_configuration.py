@@ -25,14 +25,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.wording import listed
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 ELSEWHERE = 5  # other places that are named
 FIX = "add the KubeVirt object to the bundle, set configuration in the config, or pass --configuration FILE"

@@ -21,20 +21,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.bundle import is_cluster_kind
 from krm_fn.base.objects import name_of, previous_names
 from krm_fn.base.suggestions import Suggestions, meant
 from krm_fn.findings.finding import UNSET
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.labels import defaults
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.labels import Default
+from krm_fn.rules.shared.labels import Default, defaults
 
 GROUP = "instancetype.kubevirt.io"
 

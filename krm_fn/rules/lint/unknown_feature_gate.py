@@ -19,22 +19,17 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import Path, as_list, get
 from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted, first
 from krm_fn.kubevirt.admission.gates import GATES, state
+from krm_fn.kubevirt.releases import Release
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import CASE, Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 SETTINGS: Path = ("spec", "configuration", "developerConfiguration")
 LISTS = ("featureGates", "disabledFeatureGates")

@@ -33,25 +33,17 @@ Example:
 from __future__ import annotations
 
 from krm_fn import yamlio
+from krm_fn.base.annotations import Any, Iterable, Iterator
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import metadata, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.objects import Object, metadata, text
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.wording import listed
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.cloud_init import LONGEST, decoded, sources
-from krm_fn.rules.shared.machines import machines
+from krm_fn.rules.shared.machines import Machine, machines
 from krm_fn.rules.shared.views import shared
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.machines import Machine
 
 IN_SECRET = "networkDataSecretRef"  # noqa: S105  the name of a field
 KEYS = ("networkdata", "networkData")  # in this order in a Secret

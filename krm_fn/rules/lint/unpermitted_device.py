@@ -29,20 +29,15 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.suggestions import Suggestions
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 LISTS = ("gpus", "hostDevices")
 # The kinds that hold such lists, and where.

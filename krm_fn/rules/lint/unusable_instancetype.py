@@ -28,16 +28,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import get
 from krm_fn.findings.finding import UNSET
+from krm_fn.rules.facts.admission import SourceFault
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.admission import SourceFault
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 
 @rule(severity="error")

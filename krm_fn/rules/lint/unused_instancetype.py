@@ -27,22 +27,18 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace, is_cluster_kind
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry, effective_namespace, is_cluster_kind
 from krm_fn.base.objects import LOCAL_CONFIG, annotations_of, labels_of, name_of, text
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.facts import OPEN
 from krm_fn.kubevirt.resolve import MATCHERS, decode
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.labels import defaults
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+Named = tuple[str, str]  # kind and name: an object in another namespace may use it from there
 
-    from krm_fn.base.bundle import Entry
-    from krm_fn.rules.facts.bundles import BundleFacts
-
-    Named = tuple[str, str]  # kind and name: an object in another namespace may use it from there
 
 GROUP = "instancetype.kubevirt.io"
 VENDOR = f"{GROUP}/vendor"

@@ -27,25 +27,19 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.objects import name_of
 from krm_fn.base.paths import as_map, get
-from krm_fn.kubevirt.presets import Presets
+from krm_fn.kubevirt.presets import Group, PresetFacts, Presets
 from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR
 from krm_fn.kubevirt.presets.index import KIND
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.machines import machines
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+LabelSets = dict[tuple[tuple[str, Any], ...], bool]
 
-    from krm_fn.base.bundle import Entry
-    from krm_fn.kubevirt.presets import Group, PresetFacts
-    from krm_fn.rules.facts.bundles import BundleFacts
-
-    LabelSets = dict[tuple[tuple[str, Any], ...], bool]
 
 API_VERSION = "kubevirt.io/v1"
 

@@ -24,19 +24,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of, text
+from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.resolve import decode
 from krm_fn.kubevirt.resolve.lookup import PINS
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.rules.facts.bundles import BundleFacts
 
 STARTED = "revision-start-vm-"
 

@@ -38,19 +38,12 @@ Example:
 
 from __future__ import annotations
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map, get
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.machines import machines
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.machines import Machine, machines
 
 DISKS: Path = ("domain", "devices", "disks")
 OS = ("kubevirt.io/os", "vm.kubevirt.io/os")

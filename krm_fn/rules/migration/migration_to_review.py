@@ -21,14 +21,9 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.rules.facts.migrations import Leftover, MigrationFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.rules.facts.migrations import Leftover, MigrationFacts
 
 
 @rule(severity="info")

@@ -21,17 +21,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterator
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.schema.flaws import ELSEWHERE, MISSING, UNKNOWN
+from krm_fn.rules.facts.migrations import Leftover, MigrationFacts
 from krm_fn.rules.registry import Hit, path_text, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.rules.facts.migrations import Leftover, MigrationFacts
 
 
 @rule(severity="warning")

@@ -26,18 +26,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
 from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted
+from krm_fn.kubevirt.presets.facts import PresetFacts
 from krm_fn.kubevirt.presets.selector import OPERATORS
 from krm_fn.rules.registry import Hit, also, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.presets.facts import PresetFacts
 
 # What is wrong, by the reason that `presets.selector` gives.
 WRONG = {

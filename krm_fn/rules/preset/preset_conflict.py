@@ -26,6 +26,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import ref_of
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
@@ -33,8 +34,6 @@ from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from krm_fn.kubevirt.presets.facts import Clash, PresetConflict, PresetFacts
 
 

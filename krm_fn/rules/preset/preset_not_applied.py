@@ -25,19 +25,15 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
 from krm_fn.kubevirt.fields.preset import sections
 from krm_fn.kubevirt.presets.domain import DOMAIN, domain_of, offers
+from krm_fn.kubevirt.presets.facts import PresetFacts
+from krm_fn.kubevirt.releases import Release
 from krm_fn.rules.registry import Hit, also, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Entry
-    from krm_fn.kubevirt.presets.facts import PresetFacts
-    from krm_fn.kubevirt.releases import Release
 
 
 @rule(severity="warning")

@@ -28,13 +28,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import name_of, ref_of
 from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from krm_fn.kubevirt.presets.facts import PresetFacts
 
 

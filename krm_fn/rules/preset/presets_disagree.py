@@ -28,6 +28,7 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import get
 from krm_fn.base.wording import show
@@ -36,8 +37,6 @@ from krm_fn.rules.registry import Hit, also, path_text, rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from krm_fn.kubevirt.presets.facts import Disagreement, PresetFacts
 
 

@@ -37,14 +37,10 @@ from __future__ import annotations
 
 import json
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.redaction import redact
+from krm_fn.rules.facts.inputs import RepositoryFacts
 from krm_fn.rules.registry import Hit, rule
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.inputs import RepositoryFacts
 
 
 @rule(severity="warning")

@@ -21,17 +21,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.findings.limits import counted
-from krm_fn.kubevirt.schema.flaws import ELSEWHERE
+from krm_fn.kubevirt.schema import ObjectFacts
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE, Flaw
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.schemas import short, the_schema
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.kubevirt.schema.flaws import Flaw
 
 
 @rule(severity="warning", worst="error", upstream="pkg/util/openapi/openapi.go:Validate")

@@ -22,18 +22,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.wording import brief
 from krm_fn.findings.limits import counted
 from krm_fn.kubevirt.removed_fields import removed_fields
+from krm_fn.kubevirt.schema import ObjectFacts
 from krm_fn.kubevirt.schema.flaws import UNKNOWN
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.schemas import advice, the_schema
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.schema import ObjectFacts
 
 
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate")

@@ -21,20 +21,15 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import listed
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
-from krm_fn.kubevirt.schema.flaws import DUPLICATE, VALUE
+from krm_fn.kubevirt.schema import ObjectFacts
+from krm_fn.kubevirt.schema.flaws import DUPLICATE, VALUE, Flaw
 from krm_fn.rules.registry import CASE, Hit, rule
 from krm_fn.rules.shared.schemas import field_of, place_of, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.kubevirt.schema.flaws import Flaw
 
 
 @rule(severity="error", upstream="pkg/util/openapi/openapi.go:Validate", certain=CASE)

@@ -20,18 +20,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
-from krm_fn.kubevirt.schema.flaws import COUNT, LENGTH, RANGE
+from krm_fn.kubevirt.schema import ObjectFacts
+from krm_fn.kubevirt.schema.flaws import COUNT, LENGTH, RANGE, Flaw
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.schemas import field_of, place_of, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.kubevirt.schema.flaws import Flaw
 
 
 @rule(severity="error", upstream="pkg/util/webhooks/webhooks.go:GetVMFromAdmissionReview")

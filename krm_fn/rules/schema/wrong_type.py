@@ -26,20 +26,15 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.findings.finding import UNSET
 from krm_fn.findings.limits import counted
-from krm_fn.kubevirt.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED
+from krm_fn.kubevirt.schema import ObjectFacts
+from krm_fn.kubevirt.schema.flaws import NULL, NUMBER, TYPE, UNQUOTED, Flaw
 from krm_fn.kubevirt.schema.kinds import kind_known
 from krm_fn.kubevirt.schema.scalars import QUANTITY
 from krm_fn.rules.registry import ALWAYS, Hit, rule
 from krm_fn.rules.shared.schemas import place_of, shown
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.schema import ObjectFacts
-    from krm_fn.kubevirt.schema.flaws import Flaw
 
 DROPPED = "create and client-side apply drop it, and server-side apply refuses the object"
 # An empty map is not a matcher: it needs a name.

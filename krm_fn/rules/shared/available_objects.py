@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import DEFAULT_NAMESPACE, effective_namespace
-from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of
-from krm_fn.base.paths import as_list, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import DEFAULT_NAMESPACE, Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of
+from krm_fn.base.paths import Path, as_list, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
 from krm_fn.rules.shared.views import shared
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
 
 API_VERSIONS = {
     "PersistentVolumeClaim": "v1",

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, is_set
+from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.paths import Path, as_map, is_set
 from krm_fn.findings.finding import UNSET
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.base.paths import Path
     from krm_fn.kubevirt.catalogue import Catalogue
-    from krm_fn.rules.facts.bundles import BundleFacts
-    from krm_fn.rules.facts.vms import VmFacts
+Uses = dict[tuple[str, str], list[tuple[VmFacts, str]]]
 
-    Uses = dict[tuple[str, str], list[tuple[VmFacts, str]]]
 
 # How messages name the kinds.
 WORDS = {"VirtualMachineClusterInstancetype": "instancetype", "VirtualMachineClusterPreference": "preference"}

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import binascii
 
-from krm_fn.base.objects import text
-from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object, text
+from krm_fn.base.paths import Path, as_list, as_map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
     from krm_fn.rules.shared.machines import Machine
+
 
 SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
 LONGEST = 100_000  # characters; longer data is not read

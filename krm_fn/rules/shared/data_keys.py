@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of, ref_of
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.annotations import Callable, Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, name_of, ref_of
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.redaction import looks_secret
 from krm_fn.rules.shared.available_objects import MAKERS, made_by
 from krm_fn.rules.shared.views import shared
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-
-    Keys = frozenset[str] | None  # None: not all of them are known
-    Named = tuple[str, str, str]  # kind, namespace and name
+Keys = frozenset[str] | None  # None: not all of them are known
+Named = tuple[str, str, str]  # kind, namespace and name
 
 
 # The names of data in the file systems of cloud-init, and as examples call them.

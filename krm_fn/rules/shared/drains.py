@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import text
-from krm_fn.base.paths import get
+from krm_fn.base.paths import Path, get
+from krm_fn.findings.finding import Related
+from krm_fn.rules.facts.evictions import EvictionFacts
 from krm_fn.rules.registry import also
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Related
-    from krm_fn.rules.facts.evictions import EvictionFacts
 
 VMI_NAME: Path = ("spec", "vmiName")
 INTERFACE = "cannot migrate VMI which does not use masquerade"

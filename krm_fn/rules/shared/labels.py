@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.objects import labels_of
+from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.resolve import MATCHERS
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.resolve import Matcher
+from krm_fn.kubevirt.resolve import MATCHERS, Matcher
 
 # The kinds whose labels are read, and those that copy theirs to one of these.
 LABELLED = (

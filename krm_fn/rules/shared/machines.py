@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import name_of, ref_of
-from krm_fn.base.paths import as_map, get
-from krm_fn.kubevirt.holders import SERVED
+from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, name_of, ref_of
+from krm_fn.base.paths import Path, as_map, get
+from krm_fn.kubevirt.holders import SERVED, Holder
 from krm_fn.rules.registry import Hit, also
 from krm_fn.rules.shared.views import shared
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.holders import Holder
-
 
 # The run strategies with which the cluster starts a VM by itself.
 RUNNING = ("Always", "RerunOnFailure", "Once")

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import namespace_of, text
-from krm_fn.base.paths import EACH, as_map, get
+from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, namespace_of, text
+from krm_fn.base.paths import EACH, Path, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, SERVED
-from krm_fn.rules.shared.available_objects import available_objects
+from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, SERVED, Holder
+from krm_fn.rules.shared.available_objects import AvailableObjects, available_objects
 from krm_fn.rules.shared.views import shared
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.holders import Holder
-    from krm_fn.rules.shared.available_objects import AvailableObjects
-
-    Fields = tuple[tuple[Path, tuple["ReferenceField", ...]], ...]
-    Tree = dict[Any, Any]  # by step: a tree, or a row at the end
-    Occurrence = tuple[Path, "ReferenceField", Any]  # the last is what the path's last step is in
-    Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
+Fields = tuple[tuple[Path, tuple["ReferenceField", ...]], ...]
+Tree = dict[Any, Any]  # by step: a tree, or a row at the end
+Occurrence = tuple[Path, "ReferenceField", Any]  # the last is what the path's last step is in
+Wanted = tuple[str, str, str, bool]  # kind, namespace, name; whether it may be absent
 
 
 class ReferenceField(Value):

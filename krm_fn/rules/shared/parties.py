@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from krm_fn.base.objects import name_of
+from krm_fn.base.paths import Path
+from krm_fn.findings.finding import Related
+from krm_fn.kubevirt.facts import Found
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import also
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Related
-    from krm_fn.kubevirt.facts import Found
-    from krm_fn.rules.facts.vms import VmFacts
 
 
 def the_vm(facts: VmFacts) -> str:

@@ -7,24 +7,18 @@ of the VM that is restored.
 
 from __future__ import annotations
 
-from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import group_of, kind_of, name_of, text
-from krm_fn.base.paths import EACH, as_list, get
+from krm_fn.base.paths import EACH, Path, as_list, get
 from krm_fn.base.suggestions import Suggestions
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
 from krm_fn.rules.shared.available_objects import MAKERS, NAME, available_objects
-from krm_fn.rules.shared.object_references import INSTANCE, ReferenceField, places_of, tree_of, wanted
+from krm_fn.rules.shared.object_references import INSTANCE, Fields, ReferenceField, places_of, tree_of, wanted
 from krm_fn.rules.shared.views import shared
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+Named = tuple[str, str, str]  # kind, namespace, name
 
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.shared.object_references import Fields
-
-    Named = tuple[str, str, str]  # kind, namespace, name
 
 POD = (
     ReferenceField(place=("volumes", EACH, "persistentVolumeClaim", "claimName"), kind="PersistentVolumeClaim"),

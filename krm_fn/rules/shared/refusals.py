@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator, Sequence
+from krm_fn.base.paths import Path
 from krm_fn.base.suggestions import meant
-from krm_fn.findings.finding import UNSET
+from krm_fn.findings.finding import UNSET, Unset
 from krm_fn.findings.limits import COUNTED, MOST, counted
+from krm_fn.rules.facts.admission import AdmissionFacts, Origin
 from krm_fn.rules.registry import Hit, also, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from krm_fn.base.paths import Path
-    from krm_fn.findings.finding import Unset
     from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.rules.facts.admission import AdmissionFacts, Origin
 
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:

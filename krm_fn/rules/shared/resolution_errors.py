@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterator, Sequence
 from krm_fn.base.paths import dotted
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.facts import ResolutionError
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
-
-    from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.rules.facts.vms import VmFacts
 
 # Reasons for which the mutating webhook gives a path of its own; for all others admission names only the matcher.
 AS_WRITTEN = frozenset(("bad-shape", "no-name", "name-and-inference", "kind-and-inference", "bad-policy"))

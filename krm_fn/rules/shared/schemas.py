@@ -5,12 +5,13 @@ from __future__ import annotations
 from krm_fn.base.objects import group_of
 from krm_fn.base.suggestions import meant
 from krm_fn.base.wording import show
+from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.schema import ObjectFacts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.kubevirt.releases import Version
-    from krm_fn.kubevirt.schema import ObjectFacts
     from krm_fn.kubevirt.schema.flaws import Flaw
+
 
 # A message lists at most this many names.
 MOST_LISTED = 8

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from krm_fn.base.objects import kind_of, labels_of, name_of, namespace_of, text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.annotations import Iterable, Iterator, Sequence
+from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.objects import Object, kind_of, labels_of, name_of, namespace_of, text
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.kubevirt.holders import holder_of
-from krm_fn.rules.shared.machines import machines
+from krm_fn.rules.shared.machines import Machine, machines
 from krm_fn.rules.shared.views import shared
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+Labels = dict[str, str]
 
-    from krm_fn.base.bundle import Bundle, Entry
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.rules.shared.machines import Machine
-
-    Labels = dict[str, str]
 
 LABELS: Path = ("metadata", "labels")
 # Where a workload has its pods' template; a Pod is its own.

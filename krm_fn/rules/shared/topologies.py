@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.kubevirt.fields.topology import DEPRECATED, names_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.releases import Release
 
 
 def known_name(topology: str, release: Release) -> str:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Callable, Iterator
 from krm_fn.base.wording import listed, show
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.facts import OPEN
+from krm_fn.kubevirt.facts import OPEN, ResolutionError
+from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.registry import Hit
 from krm_fn.rules.shared.catalogue import dotted
 from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one, to_add
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.rules.facts.vms import VmFacts
-    from krm_fn.rules.registry import Hit
 
 
 def hits(facts: VmFacts, matcher: str) -> Iterator[Hit]:

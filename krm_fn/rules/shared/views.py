@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable
+from krm_fn.base.bundle import Bundle
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import TypeVar
 
-    from krm_fn.base.bundle import Bundle
-
     View = TypeVar("View")
+
 
 KEPT = "views"
 

@@ -24,16 +24,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Callable, Iterator
 from krm_fn.base.wording import listed
+from krm_fn.kubevirt.facts import ResolutionError
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.rules.facts.vms import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/webhooks/vm/mutator.go:validateMatchers")

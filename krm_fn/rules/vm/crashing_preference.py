@@ -26,15 +26,11 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.kubevirt.expand.crashes import CRASHES
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import in_source, the_preference
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.vms import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/preference/apply/cpu.go:applyCPUPreferences")

@@ -27,17 +27,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import get, is_set
 from krm_fn.kubevirt.expand import BRIDGE_FORBIDDEN, SLIRP_FORBIDDEN, SLIRP_REMOVED
 from krm_fn.kubevirt.holders import DOMAIN, INSTANCE_SPEC
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import the_vm
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.vms import VmFacts
 
 AUTOATTACH = (*DOMAIN, "devices", "autoattachPodInterface")
 WHY = {

@@ -26,18 +26,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.redaction import redact
 from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.facts import Conflict
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, path_text, rule
 from krm_fn.rules.shared.parties import in_source, the_instancetype, the_vm
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.facts import Conflict
-    from krm_fn.rules.facts.vms import VmFacts
 
 # Fields whose values must not appear in a log.
 CONFIDENTIAL = ("launchSecurity",)

@@ -34,18 +34,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import get, is_set
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import in_source, the_instancetype, the_preference, the_vm
 from krm_fn.rules.shared.topologies import use_another
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.vms import VmFacts
 
 MATCHER = ("spec", "preference")
 TOPOLOGY = ("spec", "cpu", "preferredCPUTopology")

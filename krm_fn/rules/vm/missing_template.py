@@ -17,16 +17,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.kubevirt.expand import NO_TEMPLATE
 from krm_fn.kubevirt.holders import TEMPLATE
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import the_vm
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.vms import VmFacts
 
 
 @rule(severity="error")

@@ -21,18 +21,14 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import get, is_set
 from krm_fn.base.wording import brief
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.facts import Unmet
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import in_source, the_instancetype, the_preference, the_vm
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.facts import Unmet
-    from krm_fn.rules.facts.vms import VmFacts
 
 REQUIRED = {"vcpus": "{} vCPUs", "memory": "{} of memory", "architecture": "the architecture {}"}
 

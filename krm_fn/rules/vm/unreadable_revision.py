@@ -32,16 +32,12 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.kubevirt.facts import ResolutionError
+from krm_fn.kubevirt.releases import Release
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.resolution_errors import detail, errors, hit
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.kubevirt.releases import Release
-    from krm_fn.rules.facts.vms import VmFacts
 
 REASONS = ("revision-undecodable", "revision-form-unreadable", "revision-of-another-object")
 

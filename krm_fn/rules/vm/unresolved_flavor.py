@@ -26,17 +26,13 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
 from krm_fn.base.wording import listed
+from krm_fn.kubevirt.facts import ResolutionError
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.resolution_errors import detail, errors, hit, the_one
 from krm_fn.rules.shared.unresolved import hits
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.kubevirt.facts import ResolutionError
-    from krm_fn.rules.facts.vms import VmFacts
 
 
 @rule(severity="error")

@@ -28,14 +28,10 @@ Example:
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.unresolved import hits
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.rules.facts.vms import VmFacts
 
 
 @rule(severity="error", upstream="pkg/instancetype/find/spec.go:Find")

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from sys import intern
 
+from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.emit import Style, entry, kept_block
 from krm_fn.yamlio.plain.lines import NotPlain
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Any
+# Start and end of a span of complete lines, its depth, and the new lines without the last line break, or None. If two spans
+# touch, the deeper one comes first.
+Edit = tuple[int, int, int, str | None]
+# The differences between two maps or lists, by the old one's keys or indexes. A difference that is no map is a new value.
+Difference = dict[Any, Any]
+# The start of a map's first key, of a list's first line or of a key; the end of all its lines; its column; its depth.
+Extent = tuple[int, int, int, int]
 
-    # Start and end of a span of complete lines, its depth, and the new lines without the last line break, or None. If two spans
-    # touch, the deeper one comes first.
-    Edit = tuple[int, int, int, str | None]
-    # The differences between two maps or lists, by the old one's keys or indexes. A difference that is no map is a new value.
-    Difference = dict[Any, Any]
-    # The start of a map's first key, of a list's first line or of a key; the end of all its lines; its column; its depth.
-    Extent = tuple[int, int, int, int]
 
 # Other differences, compared by identity: another value; no value; a new key.
 OTHER: Difference = {}

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from krm_fn.yamlio.plain.lines import NotPlain, read, read_laid_out
+from krm_fn.base.annotations import Any
+from krm_fn.yamlio.plain.lines import Layout, NotPlain, read, read_laid_out
 from krm_fn.yamlio.plain.split import check_characters
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from krm_fn.yamlio.plain.lines import Layout
 
 ODD = (-1, -1)  # instead of the layout of an item that libyaml had to read
 LARGEST_ODD = 1 << 20  # characters of such an item; in a list with a larger one, libyaml also notes the places

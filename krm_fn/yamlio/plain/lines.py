@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.yamlio.scalars import WORDS, resolve
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+# The column of a line's dash or key, whether it has a dash, its key, its value, and the kind of its value.
+Token = tuple[int, bool, str | None, Any, int]
+Layout = tuple[int, int]
 
-    # The column of a line's dash or key, whether it has a dash, its key, its value, and the kind of its value.
-    Token = tuple[int, bool, str | None, Any, int]
-    Layout = tuple[int, int]
 
 SCALAR, OPEN, EMPTY_MAP, EMPTY_LIST, CLIPPED, STRIPPED, SKIPPED = range(7)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from krm_fn.yamlio.plain.lines import NotPlain
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    # A top-level key, its start, and the end of its lines.
-    Region = tuple[str, int, int]
+# A top-level key, its start, and the end of its lines.
+Region = tuple[str, int, int]
+
 
 KEYS = (b"apiVersion", b"kind", b"items", b"functionConfig", b"results")
 CONTROLS = dict.fromkeys([*range(0x09), *range(0x0B, 0x20), 0x7F, 0x85, 0x2028, 0x2029, 0xFEFF])

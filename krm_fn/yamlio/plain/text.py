@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import respelled
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
-from krm_fn.yamlio.plain.lines import NotPlain, read
+from krm_fn.yamlio.plain.lines import Layout, NotPlain, read
 from krm_fn.yamlio.plain.split import check, cut, regions
-from krm_fn.yamlio.texts import ListText, Pieces, Top
+from krm_fn.yamlio.texts import ListText, Piece, Pieces, Top
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from krm_fn.yamlio.nodes import Node
-    from krm_fn.yamlio.plain.lines import Layout
-    from krm_fn.yamlio.texts import Piece
 
 
 def read_plain_list(data: bytes, file: str) -> ListText | None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Node
+from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Entry, Node
 from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, OPEN, SCALAR, SKIPPED, block_end, places, token
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.yamlio.nodes import Entry
 
 
 def tree(text: str) -> Node:

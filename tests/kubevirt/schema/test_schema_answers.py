@@ -6,16 +6,14 @@ The answers are in fixtures/parity, whose README says how they were measured. No
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import measured
 import pytest
 from functions import resource_list
 
 from krm_fn import process
 from krm_fn.base.paths import steps
-
-if TYPE_CHECKING:
-    import measured
 
 FILES = ("schema-v1.9.0", "schema-v1.6.6")
 # The rules that say what the API server refuses. Other rules speak of objects that it takes.

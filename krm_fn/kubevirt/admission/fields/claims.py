@@ -5,23 +5,17 @@ upstream: pkg/dra/admitter/dra_admitter.go
 
 from __future__ import annotations
 
-from krm_fn.base.paths import EACH, as_map, is_set
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import EACH, Path, as_map, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED
+from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import LABEL_FORM, Check, Group, dns_subdomain, examine, shut
 from krm_fn.kubevirt.admission.formats import is_label
 from krm_fn.kubevirt.admission.items import maps, name_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 DRA = "pkg/dra/admitter/dra_admitter.go:"
 DEVICES = ("domain", "devices")

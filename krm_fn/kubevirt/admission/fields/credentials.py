@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.paths import EACH, as_map, get, is_set
 from krm_fn.kubevirt.admission.causes import INVALID
-from krm_fn.kubevirt.admission.checks import Check, Group, count, exactly_one
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.kubevirt.admission.checks import Test
+from krm_fn.kubevirt.admission.checks import Check, Group, Test, count, exactly_one
 
 ACCESS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validateAccessCredentials"
 

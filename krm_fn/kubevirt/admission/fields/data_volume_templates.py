@@ -5,19 +5,14 @@ upstream: pkg/storage/admitters/data-volume-template.go
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, dotted, get, is_set
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, dotted, get, is_set
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count
 from krm_fn.kubevirt.admission.items import maps
 from krm_fn.kubevirt.holders import DATA_VOLUMES
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 TEMPLATES = "pkg/storage/admitters/data-volume-template.go:"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import EACH, as_map
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import EACH, Path, as_map
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED
+from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import (
     LABEL_FORM,
     Check,
@@ -19,16 +21,8 @@ from krm_fn.kubevirt.admission.checks import (
 )
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
 from krm_fn.kubevirt.admission.items import BUSES, TARGETS, bus_of, name_of, target_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 DISKS = "pkg/storage/admitters/disks.go:"
 BOOT = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validateBootOrder"

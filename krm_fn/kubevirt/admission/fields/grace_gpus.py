@@ -5,21 +5,16 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualiza
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, dotted
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, dotted
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import examine
 from krm_fn.kubevirt.admission.formats import HEX
 from krm_fn.kubevirt.admission.items import maps
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 SOURCE = "pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualization.go:"
 

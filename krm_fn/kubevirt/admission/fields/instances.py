@@ -5,23 +5,17 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.amounts import units
-from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED
+from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count, examine, use
 from krm_fn.kubevirt.admission.items import maps, name_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 HYPERV = "pkg/virt-api/webhooks/hyperv.go:"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, bounded, examine, number
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 INSTANCETYPES = "pkg/instancetype/webhooks/admitter.go:"
 PREFERENCES = "pkg/instancetype/preference/webhooks/admitter.go:"

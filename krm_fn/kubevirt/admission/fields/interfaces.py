@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import EACH, as_list, as_map, is_set
+from krm_fn.base.annotations import Callable, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import EACH, Path, as_list, as_map, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED
+from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import (
     Check,
     Group,
@@ -26,16 +28,8 @@ from krm_fn.kubevirt.admission.formats import (
     mac_length,
 )
 from krm_fn.kubevirt.admission.items import INTERFACES, is_default_multus, maps, name_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 BINDING = "pkg/network/admitter/binding.go:"
 STATE = "pkg/network/admitter/admit.go:validateInterfaceStateValue"

@@ -5,19 +5,14 @@ Before 1.2, a VM asks for them with `liveUpdateFeatures`. Since then, the rollou
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, dotted, get
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.kubevirt.admission.amounts import quantity
 from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, Cause
 from krm_fn.kubevirt.admission.checks import examine, number, shut
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
 FEATURES = VMS + "validateLiveUpdateFeatures"

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.paths import Path, as_map
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.amounts import quantity, units
+from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 HOTPLUG = "pkg/liveupdate/memory/memory.go:ValidateLiveUpdateMemory"

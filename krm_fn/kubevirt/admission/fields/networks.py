@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_map, is_set
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_map, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_FOUND, REQUIRED
+from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_FOUND, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count, examine, shut
 from krm_fn.kubevirt.admission.items import INTERFACES, is_default_multus, maps, name_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Scope
 
 SOURCE = "pkg/network/admitter/netsource.go:"
 MATCH = "pkg/network/admitter/netiface.go:"

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.paths import Path
 from krm_fn.base.wording import listed, show
-from krm_fn.kubevirt.admission.causes import REQUIRED
+from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, use
 from krm_fn.kubevirt.admission.items import name_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import dotted
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, dotted
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import use
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
 

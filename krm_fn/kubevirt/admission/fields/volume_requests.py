@@ -5,22 +5,16 @@ upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:val
 
 from __future__ import annotations
 
-from krm_fn.base.paths import as_list, as_map, copy, get
+from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import Path, as_list, as_map, copy, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import number
 from krm_fn.kubevirt.admission.items import bus_of, maps, name_of, target_of
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Release, Version
 
 UPSTREAM = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:validateVolumeRequests"
 PLACE = ("status", "volumeRequests")

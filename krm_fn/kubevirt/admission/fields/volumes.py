@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from krm_fn.base.paths import EACH, as_map, get, is_set
+from krm_fn.base.annotations import Iterator
+from krm_fn.base.objects import Object
+from krm_fn.base.paths import EACH, Path, as_map, get, is_set
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission.amounts import is_some
-from krm_fn.kubevirt.admission.causes import NOT_FOUND, REQUIRED
+from krm_fn.kubevirt.admission.causes import NOT_FOUND, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import (
     Check,
     Group,
@@ -19,16 +21,8 @@ from krm_fn.kubevirt.admission.checks import (
 )
 from krm_fn.kubevirt.admission.formats import base64_length, is_path_below_root
 from krm_fn.kubevirt.admission.items import maps, name_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from krm_fn.base.objects import Object
-    from krm_fn.base.paths import Path
-    from krm_fn.kubevirt.admission.causes import Cause
-    from krm_fn.kubevirt.admission.scope import Scope
-    from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 VOLUMES = VMI + "validateVolumes"
