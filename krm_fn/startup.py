@@ -72,10 +72,10 @@ MODULES = """
 def install() -> None:
     """Load the other modules of the package in this way. Does nothing if compiled files have other names or places."""
     if not sys.pycache_prefix and not sys.flags.optimize:
-        sys.meta_path.insert(0, Finder())
+        sys.meta_path.insert(0, ModuleFinder())
 
 
-class Finder:
+class ModuleFinder:
     """Finds modules in the packages of this one; see `importlib.abc.MetaPathFinder`."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, _: object = None) -> ModuleSpec | None:
@@ -122,7 +122,7 @@ def load() -> None:
 
     Does nothing if one of them is missing or out of date; then `import` loads them.
     """
-    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
+    if not any(isinstance(finder, ModuleFinder) for finder in sys.meta_path):
         return
     specs = _joined_specs()
     if not specs:
@@ -143,7 +143,7 @@ def load() -> None:
 
 def _specs() -> list[ModuleSpec]:
     """The specs of the modules of MODULES; empty if one of them is missing or out of date."""
-    home, finder = _home(), Finder()
+    home, finder = _home(), ModuleFinder()
     specs = []
     for name in MODULES:
         below, _, _ = name.rpartition(".")

@@ -40,7 +40,7 @@ _PART = re.compile(
 )
 
 
-class Target(Value):
+class PatchTarget(Value):
     """What a target selects: objects that have all `texts`, whose texts match all `patterns`, and whose labels and annotations
     meet `requirements`."""
 
@@ -80,10 +80,10 @@ class Index:
         return sorted((*self._numbers.get(("", ""), ()), *(number for numbers in named for number in numbers)))
 
 
-def target_of(given: dict[str, Any]) -> Target:
+def target_of(given: dict[str, Any]) -> PatchTarget:
     """The target that a map describes; keys that are null or "" have no effect. Raises: ValueError with key and reason."""
     patterns = [(key, _pattern(key, given[key])) for key in TEXTS if given.get(key)]
-    return Target(
+    return PatchTarget(
         texts=tuple((key, given[key]) for key, _ in patterns if LITERAL.fullmatch(given[key])),
         patterns=tuple((key, pattern) for key, pattern in patterns if not LITERAL.fullmatch(given[key])),
         requirements=tuple((key, tuple(_requirements(key, given[key]))) for key in SELECTORS if given.get(key)),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VM, INSTANCETYPE, PREFERENCE, CLUSTER, RELEASE = "vm", "instancetype", "preference", "kubevirt", "release"
 
 
-class Side(Value):
+class CauseSide(Value):
     """What an instance is made of on one side: each source by its word, and what makes an instance of all of them.
 
     `written` is the VM as the API server has it, {} if an instance is made without one. `made` is the instance, if it is known.
@@ -43,7 +43,7 @@ class Side(Value):
         return self.make({**self.parts, **changed}) if changed or self.made is None else self.made
 
 
-def side_of_machine(machine: Machine, world: World, owner: Owner, start: Start) -> Side:
+def side_of_machine(machine: Machine, world: World, owner: Owner, start: Start) -> CauseSide:
     """The side of a VM; `start` is one of its starts, which the machine may have left behind."""
     found = find(machine, world)
     known = start.running.seen if start.running and start.found == found else None
@@ -54,10 +54,10 @@ def side_of_machine(machine: Machine, world: World, owner: Owner, start: Start) 
         made = made_of(resolution, machine, world.but(cluster=given[CLUSTER], release=given[RELEASE]))
         return made.seen if made else None
 
-    return Side(owner=owner, parts={**parts, **_of_world(world)}, make=make, written=machine.vm, made=known)
+    return CauseSide(owner=owner, parts={**parts, **_of_world(world)}, make=make, written=machine.vm, made=known)
 
 
-def side_of_template(template: Object, world: World, owner: Owner) -> Side:
+def side_of_template(template: Object, world: World, owner: Owner) -> CauseSide:
     """The side of a template, or of an instance without an owner."""
     vm = {"spec": {"template": template}}
     parts = {VM: vm, INSTANCETYPE: None, PREFERENCE: None}
@@ -67,20 +67,20 @@ def side_of_template(template: Object, world: World, owner: Owner) -> Side:
         made = made_from(given[VM]["spec"]["template"], owner.name, owner.namespace, around)
         return made.seen if made else None
 
-    return Side(owner=owner, parts={**parts, **_of_world(world)}, make=make, written={})
+    return CauseSide(owner=owner, parts={**parts, **_of_world(world)}, make=make, written={})
 
 
 def _of_world(world: World) -> Object:
     return {CLUSTER: world.cluster, RELEASE: world.release}
 
 
-class Sources(Value):
+class EditSources(Value):
     """The edits between two sides."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[CauseEdit, ...]
 
     @classmethod
-    def between(cls, base: Side, head: Side) -> Sources:
+    def between(cls, base: CauseSide, head: CauseSide) -> EditSources:
         """The edits from one side to the other. A single one is not tried: all that differs comes of it."""
         before = base.instance({})
         edits = tuple(_edits(base, head)) if before is not None else ()
@@ -93,7 +93,7 @@ class Sources(Value):
         return making or [edit.cause for edit in self.edits][:1]
 
 
-class Edit(Value):
+class CauseEdit(Value):
     """One edit: the cause as it is shown, and the paths of the instance that it changes by itself.
 
     `changed` are the sources of the old side that it replaces, {} for an edit inside a list. `without` are those of the new
@@ -109,7 +109,7 @@ class Edit(Value):
     gives: frozenset[str] = frozenset()
 
 
-def _edits(base: Side, head: Side) -> Iterator[Edit]:
+def _edits(base: CauseSide, head: CauseSide) -> Iterator[CauseEdit]:
     yield from _of_vm(base, head)
     for field in (INSTANCETYPE, PREFERENCE):
         yield from _of_reference(field, base, head)
@@ -117,23 +117,23 @@ def _edits(base: Side, head: Side) -> Iterator[Edit]:
         yield from _of_cluster(base, head)
     if base.parts[RELEASE] != head.parts[RELEASE]:
         cause = {"source": RELEASE, "old": str(base.parts[RELEASE]), "new": str(head.parts[RELEASE])}
-        yield Edit(cause=cause, changed={RELEASE: head.parts[RELEASE]})
+        yield CauseEdit(cause=cause, changed={RELEASE: head.parts[RELEASE]})
 
 
-def _tried(edit: Edit, base: Side, head: Side, before: Object) -> Edit:
+def _tried(edit: CauseEdit, base: CauseSide, head: CauseSide, before: Object) -> CauseEdit:
     """The edit with all that it makes and gives."""
     after = head.instance({}) if edit.without else None
     gives = _differing(head, edit.without, after) if after is not None else frozenset()
     return edit.but(makes=edit.makes | _differing(base, edit.changed, before), gives=gives)
 
 
-def _differing(side: Side, changed: Object, before: Object) -> frozenset[str]:
+def _differing(side: CauseSide, changed: Object, before: Object) -> frozenset[str]:
     """The paths at which the instance is another one with some sources from elsewhere."""
     after = side.instance(changed) if changed else None
     return frozenset(each.pointer for each in compared(before, after)) if after is not None else frozenset()
 
 
-def _of_vm(base: Side, head: Side) -> Iterator[Edit]:
+def _of_vm(base: CauseSide, head: CauseSide) -> Iterator[CauseEdit]:
     """The edits of the VM's template: each shows at the same place in the instance, and where defaults follow from it."""
     owner, old, new = head.owner, _template(base), _template(head)
     for each in compared(old, new):
@@ -143,10 +143,10 @@ def _of_vm(base: Side, head: Side) -> Iterator[Edit]:
             spec = {**base.parts[VM]["spec"], "template": _with_field(old, new, each.steps)}
             changed = {VM: {**base.parts[VM], "spec": spec}}
         cause = _of_owner(owner, owner.template + _dotted(each.pointer))
-        yield Edit(cause={**cause, **_values(each)}, changed=changed, makes=makes)
+        yield CauseEdit(cause={**cause, **_values(each)}, changed=changed, makes=makes)
 
 
-def _template(side: Side) -> Object:
+def _template(side: CauseSide) -> Object:
     template = as_map(get(side.parts[VM], ("spec", "template")))
     return {"metadata": as_map(template.get("metadata")), "spec": as_map(template.get("spec"))}
 
@@ -170,7 +170,7 @@ def _dotted(pointer: str) -> str:
     return pointer.replace("/", ".").replace("~1", "/").replace("~0", "~")
 
 
-def _of_reference(field: str, base: Side, head: Side) -> Iterator[Edit]:
+def _of_reference(field: str, base: CauseSide, head: CauseSide) -> Iterator[CauseEdit]:
     """The edits of a matcher, else those of the object that it names."""
     old, new = base.parts[field], head.parts[field]
     moved = _moved(field, base.written, head.written)
@@ -178,12 +178,12 @@ def _of_reference(field: str, base: Side, head: Side) -> Iterator[Edit]:
         changed = {field: new, VM: _with_matcher(field, base, head)}
         cause = _of_owner(head.owner, f"{head.owner.vm}.spec.{field}{moved}")
         without = {field: old, VM: _with_matcher(field, head, base)}
-        yield Edit(cause={**cause, **_matched(field, moved, base, head)}, changed=changed, without=without)
+        yield CauseEdit(cause={**cause, **_matched(field, moved, base, head)}, changed=changed, without=without)
     elif old is not None and new is not None and old.spec != new.spec:
         for each in compared(old.spec, new.spec):
             spec = _with_field(old.spec, new.spec, each.steps)
             cause = _of_found(new, "spec" + _dotted(each.pointer), field)
-            yield Edit(cause={**cause, **_values(each)}, changed={field: old.but(spec=spec)})
+            yield CauseEdit(cause={**cause, **_values(each)}, changed={field: old.but(spec=spec)})
 
 
 def _of_found(found: Found, field: str, source: str) -> Object:
@@ -202,14 +202,14 @@ def _moved(field: str, base: Object, head: Object) -> str:
     return f".{keys[0]}" if keys else ""
 
 
-def _matched(field: str, moved: str, base: Side, head: Side) -> Object:
+def _matched(field: str, moved: str, base: CauseSide, head: CauseSide) -> Object:
     """The old and the new value of the key of a matcher that was edited."""
     path = ("spec", field, moved.removeprefix("."))
     values = {side: get(each.written, path) for side, each in (("old", base), ("new", head))}
     return {side: value for side, value in values.items() if value is not None}
 
 
-def _with_matcher(field: str, base: Side, head: Side) -> Object:
+def _with_matcher(field: str, base: CauseSide, head: CauseSide) -> Object:
     """The VM of the base with the matcher of the head."""
     spec = {key: value for key, value in base.parts[VM]["spec"].items() if key != field}
     matcher = get(head.parts[VM], ("spec", field))
@@ -230,12 +230,12 @@ def _with_field(old: Object, new: Object, steps: tuple[str | int, ...]) -> Objec
     return spec
 
 
-def _of_cluster(base: Side, head: Side) -> Iterator[Edit]:
+def _of_cluster(base: CauseSide, head: CauseSide) -> Iterator[CauseEdit]:
     old, new = base.parts[CLUSTER].configuration, head.parts[CLUSTER].configuration
     for each in compared(old, new):
         cluster = base.parts[CLUSTER].but(configuration=_with_field(old, new, each.steps))
         cause = {"source": CLUSTER, "kind": "KubeVirt", "field": "spec.configuration" + _dotted(each.pointer)}
-        yield Edit(cause={**cause, **_values(each)}, changed={CLUSTER: cluster})
+        yield CauseEdit(cause={**cause, **_values(each)}, changed={CLUSTER: cluster})
 
 
 def _reach(pointers: Iterable[str], difference: Difference) -> bool:

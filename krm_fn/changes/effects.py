@@ -7,7 +7,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import get, is_set
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.changes.causes import Side, Sources, side_of_machine
+from krm_fn.changes.causes import CauseSide, EditSources, side_of_machine
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.instance import stable_uuid
 from krm_fn.kubevirt.quantity import parse
@@ -29,7 +29,7 @@ AMOUNTS, NAMED = frozenset(("memory", "resources")), frozenset(("labels", "annot
 LIVE, MIGRATION, RESTART, NEXT_START, NEW = "live", "migration", "restart", "nextStart", "new"
 
 
-class Part(Value):
+class GuestPart(Value):
     """A part of a guest: its word, and the places below which it stands in an instance; `moves`: it needs a migration."""
 
     word: str
@@ -39,19 +39,21 @@ class Part(Value):
 
 # The first row that fits counts.
 PARTS = (
-    Part(word="CPU hotplug limit", below=("/spec/domain/cpu/maxSockets",)),
-    Part(word="memory hotplug limit", below=("/spec/domain/memory/maxGuest",)),
-    Part(word="CPU", below=("/spec/domain/cpu/sockets",), moves=True),
-    Part(word="CPU", below=("/spec/domain/cpu", "/spec/domain/ioThreads")),
-    Part(word="memory", below=("/spec/domain/memory/guest",), moves=True),
-    Part(word="memory", below=("/spec/domain/memory",)),
-    Part(word="resources of the pod", below=("/spec/domain/resources",), moves=True),
-    Part(word="network", below=("/spec/networks", "/spec/domain/devices/interfaces"), moves=True),
-    Part(word="storage", below=("/spec/volumes", "/spec/domain/devices/disks", "/spec/domain/devices/filesystems")),
-    Part(word="devices", below=("/spec/domain/devices",)),
-    Part(word="firmware", below=("/spec/domain/firmware", "/spec/domain/launchSecurity")),
-    Part(word="machine", below=("/spec/domain/machine", "/spec/domain/features", "/spec/domain/clock", "/spec/architecture")),
-    Part(
+    GuestPart(word="CPU hotplug limit", below=("/spec/domain/cpu/maxSockets",)),
+    GuestPart(word="memory hotplug limit", below=("/spec/domain/memory/maxGuest",)),
+    GuestPart(word="CPU", below=("/spec/domain/cpu/sockets",), moves=True),
+    GuestPart(word="CPU", below=("/spec/domain/cpu", "/spec/domain/ioThreads")),
+    GuestPart(word="memory", below=("/spec/domain/memory/guest",), moves=True),
+    GuestPart(word="memory", below=("/spec/domain/memory",)),
+    GuestPart(word="resources of the pod", below=("/spec/domain/resources",), moves=True),
+    GuestPart(word="network", below=("/spec/networks", "/spec/domain/devices/interfaces"), moves=True),
+    GuestPart(word="storage", below=("/spec/volumes", "/spec/domain/devices/disks", "/spec/domain/devices/filesystems")),
+    GuestPart(word="devices", below=("/spec/domain/devices",)),
+    GuestPart(word="firmware", below=("/spec/domain/firmware", "/spec/domain/launchSecurity")),
+    GuestPart(
+        word="machine", below=("/spec/domain/machine", "/spec/domain/features", "/spec/domain/clock", "/spec/architecture")
+    ),
+    GuestPart(
         word="scheduling",
         below=(
             "/spec/nodeSelector",
@@ -63,12 +65,12 @@ PARTS = (
             "/spec/evictionStrategy",
         ),
     ),
-    Part(word="labels and annotations", below=("/labels", "/annotations")),
-    Part(word="other", below=("",)),
+    GuestPart(word="labels and annotations", below=("/labels", "/annotations")),
+    GuestPart(word="other", below=("",)),
 )
 
 
-def part_of(pointer: str) -> Part:
+def part_of(pointer: str) -> GuestPart:
     """The part of the guest that a path belongs to."""
     return next(part for part in PARTS if any(_is_below(pointer, place) for place in part.below))
 
@@ -87,7 +89,7 @@ def changes(found: Transition, owner: Owner, *, replaced: bool = False) -> list[
         return []
     base = side_of_machine(found.base, found.origin, owner, found.first)
     head = side_of_machine(found.after, found.world, owner, found.last)
-    sources, drawn = Sources.between(base, head), _drawn(found)
+    sources, drawn = EditSources.between(base, head), _drawn(found)
     return [_without(drawn, _described(difference, when, sources)) for difference, when in timed]
 
 
@@ -123,10 +125,10 @@ def _without(drawn: frozenset[str], change: Object) -> Object:
     return {**change, **worded, **({"causes": causes} if causes else {})}
 
 
-def changes_between(was: Running, now: Running, sides: tuple[Side, Side], when: str) -> list[Object]:
+def changes_between(was: Running, now: Running, sides: tuple[CauseSide, CauseSide], when: str) -> list[Object]:
     """The same for two instances that are made of both sides."""
     found = differing(was.seen, now.seen)
-    sources = Sources.between(*sides) if found else Sources(edits=())
+    sources = EditSources.between(*sides) if found else EditSources(edits=())
     return [_described(difference, when, sources) for difference in found]
 
 
@@ -166,7 +168,7 @@ def _at_once(difference: Difference, found: Transition) -> str:
     return MIGRATION if moves and found.needs_migration else LIVE
 
 
-def _described(difference: Difference, when: str, sources: Sources) -> Object:
+def _described(difference: Difference, when: str, sources: EditSources) -> Object:
     shown: Object = {"path": difference.pointer, "part": part_of(difference.pointer).word}
     values = {"old": difference.before, "new": difference.after}
     shown |= {key: redact(value, difference.steps) for key, value in values.items() if value is not None}

@@ -22,7 +22,7 @@ TOO_LONG = {"reason": "NameTooLong", "message": f"a migration takes only names o
 KEYS = ("effect", "restartRequired", "live", "atRestart", "migration")
 
 
-class Outcome(Value):
+class MigratableKeys(Value):
     """The keys of a record. `assessment` is what migrations of the instance depend on, None where the record hangs on none.
 
     `moves`: the record says that it needs a migration, or that it would need one.
@@ -33,17 +33,17 @@ class Outcome(Value):
     moves: bool = False
 
 
-def outcome_of(record: Object, found: Transition) -> Outcome:
+def outcome_of(record: Object, found: Transition) -> MigratableKeys:
     """The outcome of a transition."""
     moves = found.head.restart == NOT_MIGRATABLE or found.needs_migration
     may_move = moves or bool(found.head.restart)  # the first reason for a restart hides others
     known = found.assessment if may_move else None
     if known and found.head.running and found.head.running.moving:
         known = known.but(reasons=tuple(each for each in known.reasons if each.storage))  # its disks are copied, too
-    return Outcome(record=record, assessment=known, moves=moves)
+    return MigratableKeys(record=record, assessment=known, moves=moves)
 
 
-def in_both_cases(pair: Pair, work: Callable[[Pair], Outcome]) -> Outcome:
+def in_both_cases(pair: Pair, work: Callable[[Pair], MigratableKeys]) -> MigratableKeys:
     """What `work` finds; where that hangs on something unknown, the record also says what is there otherwise."""
     outcome = work(pair)
     if outcome.assessment is None or _verdict(outcome.assessment, pair).status is not None:
@@ -55,7 +55,7 @@ def in_both_cases(pair: Pair, work: Callable[[Pair], Outcome]) -> Outcome:
     return outcome.but(record={**outcome.record, "ifNotMigratable": otherwise})
 
 
-def told(outcome: Outcome, pair: Pair, vm: Object) -> Object:
+def told(outcome: MigratableKeys, pair: Pair, vm: Object) -> Object:
     """The record with the reason for which the instance of this VM can't be migrated, or with what is not known."""
     if "migration" in outcome.record and is_too_long(name_of(vm)):
         return {**outcome.record, "migratable": {"status": "False", **TOO_LONG}}

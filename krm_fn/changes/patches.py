@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krm_fn.changes.sides import Side
 
 
-class Patch(Value):
+class VmPatch(Value):
     """The patch of one VM; `vm` is its rendered form before the change.
 
     `secret` is the path of the first value that may not be shown, None if there is none. With it, there are no operations.
@@ -31,14 +31,14 @@ class Patch(Value):
     secret: str | None = None
 
 
-def patches(base: Side, head: Side) -> Iterator[Patch]:
+def patches(base: Side, head: Side) -> Iterator[VmPatch]:
     """The patches between the renderings of both sides, in the order of namespaces and names."""
     before, after = _rendered(base), _rendered(head)
     for key in sorted(before.keys() & after.keys()):
         made = tuple(operations(before[key], after[key], by_entry=True))
         if made:
             secret = _secret(made, before[key])
-            yield Patch(vm=before[key], operations=made) if secret is None else Patch(vm=before[key], secret=secret)
+            yield VmPatch(vm=before[key], operations=made) if secret is None else VmPatch(vm=before[key], secret=secret)
 
 
 def _rendered(side: Side) -> dict[Key, Object]:

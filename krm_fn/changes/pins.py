@@ -33,7 +33,7 @@ EXPANDED = {
 }
 
 
-class Kept(Value):
+class KeptReferences(Value):
     """A VM's references on both sides: the manifests, the clusters, and what the VM refers to in the end.
 
     `refused`: admission refuses the update. `expanded`: the references are written into the VM.
@@ -49,9 +49,9 @@ class Kept(Value):
     expanded: bool = False
 
 
-def kept_by(found: Transition) -> Kept:
+def kept_by(found: Transition) -> KeptReferences:
     """What a VM keeps that went through an update."""
-    return Kept(
+    return KeptReferences(
         old=found.old,
         new=found.new,
         origin=found.origin,
@@ -63,18 +63,18 @@ def kept_by(found: Transition) -> Kept:
     )
 
 
-def kept_untouched(vm: Object, origin: World, world: World) -> Kept:
+def kept_untouched(vm: Object, origin: World, world: World) -> KeptReferences:
     """What a VM keeps that no update reaches."""
-    return Kept(old=vm, new=vm, origin=origin, world=world, vm=vm, resolution=find(Machine(vm=vm), origin))
+    return KeptReferences(old=vm, new=vm, origin=origin, world=world, vm=vm, resolution=find(Machine(vm=vm), origin))
 
 
-def keeps(found: Kept) -> list[Object]:
+def keeps(found: KeptReferences) -> list[Object]:
     """One entry for each reference whose object has changed and does not reach the VM as one may expect."""
     entries = (_entry(found, matcher) for matcher in MATCHERS)
     return [entry for entry in entries if entry]
 
 
-def _entry(found: Kept, matcher: Matcher) -> Object | None:
+def _entry(found: KeptReferences, matcher: Matcher) -> Object | None:
     old, new = (_by_name(vm, matcher, world) for vm, world in ((found.old, found.origin), (found.new, found.world)))
     if old is None or _named(found.old, matcher) != _named(found.new, matcher):
         return None

@@ -51,7 +51,7 @@ class Triggered(Value):
 NONE = Triggered()
 
 
-class Said(Value):
+class PolicyAnswers(Value):
     """What policies say of each VM, pool, replica set and instance, and the findings about policies that say nothing.
 
     The findings are those that the old side does not have, and those about policies of the config, which count for both sides.
@@ -65,14 +65,14 @@ class Said(Value):
         return [{"rule": each.rule, "severity": each.severity, "message": described(each)} for each in self.unevaluated]
 
 
-def triggered(base: Analysis, head: Analysis, *, new: bool) -> Said:
+def triggered(base: Analysis, head: Analysis, *, new: bool) -> PolicyAnswers:
     """What the policies of the new side say. `new`: no VM exists yet."""
     if not (head.settings.policies or head.bundle.of_kind(POLICY, GROUP)):
-        return Said(of_vms={})
+        return PolicyAnswers(of_vms={})
     old, after = _facts(base), _facts(head)
     now, failed = _verdicts(after, None if new else old)
     before, failed_before = _verdicts(old, None if new else old)
-    return Said(
+    return PolicyAnswers(
         of_vms={key: _compared(found, before.get(key, {})) for key, found in now.items()},
         unevaluated=[each for words, each in failed.items() if each.item < -1 or words not in failed_before],
     )

@@ -6,7 +6,7 @@ from functools import partial
 
 from krm_fn.base.objects import Object
 from krm_fn.changes.effects import NEW, RESTART
-from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
+from krm_fn.changes.migratable import MigratableKeys, in_both_cases, outcome_of, told
 from krm_fn.changes.records import NOTHING, fails_as_before, record_of, refused_record, untouched_record, with_sizes
 from krm_fn.changes.scaling import RECREATED, RESTARTED, counts, scaled
 from krm_fn.changes.untouched import is_untouched
@@ -41,7 +41,7 @@ def pool_record(pair: Pair) -> Object:
     return told(in_both_cases(pair, work), pair, before)
 
 
-def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Outcome:
+def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> MigratableKeys:
     reaches = how in (pools.PROACTIVE, pools.OPPORTUNISTIC)
     exist = pools.replicas(pair.old.obj) > 0 and not pair.how.new
     found = _led(pair, before, after, reaches=reaches) if exist and (reaches or before == after) else None
@@ -49,7 +49,7 @@ def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Outcome:
     if found is None or word == RECREATED:
         found = fresh(before, after, pair.origin, pair.world)
     elif not pair.is_edited and fails_as_before(found):
-        return Outcome(record=_completed(pair, how, [NOTHING], {}))
+        return MigratableKeys(record=_completed(pair, how, [NOTHING], {}))
     record = with_sizes(record_of(found, pair.owner, replaced=True), pair.sizes.of(found, pair.new))
     said = {key: record[key] for key in SHARED if key in record}
     effect = [word] if word else record["effect"]
@@ -65,7 +65,7 @@ def _of_vms(pair: Pair, how: str, before: Object, after: Object) -> Outcome:
     if word in (RESTARTED, RECREATED):
         said["atOnce"] = pools.at_once(pair.new.obj, pair.world.release)
     completed = _completed(pair, how, effect, said)
-    return outcome_of(completed, found) if effect is record["effect"] else Outcome(record=completed)
+    return outcome_of(completed, found) if effect is record["effect"] else MigratableKeys(record=completed)
 
 
 def _led(pair: Pair, before: Object, after: Object, *, reaches: bool) -> Transition:

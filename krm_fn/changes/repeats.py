@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.objects import Object
-from krm_fn.changes.migratable import Outcome, known_claims
+from krm_fn.changes.migratable import MigratableKeys, known_claims
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.resolve import MATCHERS, refers
 from krm_fn.kubevirt.updates.machine import Machine, World
@@ -56,10 +56,10 @@ class Repeats:
     """The outcomes for the VMs of a target so far."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], tuple[Pair, Outcome]] = {}
+        self._known: dict[tuple[Any, ...], tuple[Pair, MigratableKeys]] = {}
         self._kept: list[Resolution] = []  # so that no other spec gets the id of one of these
 
-    def outcome(self, pair: Pair, work: Callable[[Pair], Outcome]) -> Outcome:
+    def outcome(self, pair: Pair, work: Callable[[Pair], MigratableKeys]) -> MigratableKeys:
         """What `work` finds for the first of those VMs that are alike."""
         key = self._key(pair)
         if key is None:

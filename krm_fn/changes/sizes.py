@@ -13,7 +13,7 @@ from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.objects import Object, kind_of
 from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, REPLICA_SET, Key, key_of
 from krm_fn.changes.quotas import changed_uses, limited_namespaces
-from krm_fn.kubevirt.pods import SIZE, Around, pod_size
+from krm_fn.kubevirt.pods import SIZE, LaunchContext, pod_size
 from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.updates.machine import Machine, Running, World
 from krm_fn.kubevirt.updates.references import find
@@ -124,12 +124,12 @@ def _sized(running: Running | None, machine: Machine, world: World) -> Launched 
 
 
 def _launched(
-    running: Running | None, machine: Machine, world: World, launch: Callable[[Object, Around], Launched]
+    running: Running | None, machine: Machine, world: World, launch: Callable[[Object, LaunchContext], Launched]
 ) -> Launched | None:
     if running is None:
         return None
     meta = {"name": machine.name, "labels": running.labels, "annotations": running.annotations}
-    around = Around(bundle=world.bundle, cluster=world.cluster, release=world.release, namespace=machine.namespace)
+    around = LaunchContext(bundle=world.bundle, cluster=world.cluster, release=world.release, namespace=machine.namespace)
     return launch({"metadata": meta, "spec": running.spec}, around)
 
 

@@ -26,7 +26,7 @@ Named = tuple[str, Side]
 OF_GATES = ("missing-resource-injector",)
 
 
-class Step(Value):
+class UpgradeStep(Value):
     """One step: both releases, and the targets that take it, each with its name and its side before the upgrade."""
 
     old: Release
@@ -34,14 +34,14 @@ class Step(Value):
     targets: tuple[Named, ...]
 
 
-class Said(Value):
+class ShownFinding(Value):
     """A finding of `check` in a target, and how it is shown."""
 
     target: str
     finding: Finding
     shown: Object
 
-    def is_about_the_same_as(self, other: Said) -> bool:
+    def is_about_the_same_as(self, other: ShownFinding) -> bool:
         """True for a finding of the same rule about the same object, at a place around or below."""
         one, another = self.finding, other.finding
         if (self.target, one.rule, one.severity, one.ref) != (other.target, another.rule, another.severity, another.ref):
@@ -50,7 +50,7 @@ class Said(Value):
 
 
 if TYPE_CHECKING:
-    Findings = dict[tuple[str, str], Said]  # by target and fingerprint
+    Findings = dict[tuple[str, str], ShownFinding]  # by target and fingerprint
 
 
 def route(start: Release, end: Release) -> tuple[Release, ...]:
@@ -69,17 +69,17 @@ def steps(targets: Sequence[Sides], assumptions: Assumptions) -> list[Object]:
     return [_told(step, assumptions) for step in _steps(targets)]
 
 
-def _steps(targets: Sequence[Sides]) -> Iterator[Step]:
+def _steps(targets: Sequence[Sides]) -> Iterator[UpgradeStep]:
     taking: dict[tuple[Release, Release], list[Named]] = {}
     for name, base, head in targets:
         releases = route(base.analysis.release, head.analysis.release)
         for pair in pairwise(releases):
             taking.setdefault(pair, []).append((name, base))
     for old, new in sorted(taking, key=lambda pair: [release.version for release in pair]):
-        yield Step(old=old, new=new, targets=tuple(taking[old, new]))
+        yield UpgradeStep(old=old, new=new, targets=tuple(taking[old, new]))
 
 
-def _told(step: Step, assumptions: Assumptions) -> Object:
+def _told(step: UpgradeStep, assumptions: Assumptions) -> Object:
     pairs = [(name, _at(base, step.old), _at(base, step.new)) for name, base in step.targets]
     answer = compare_all(pairs, assumptions)
     findings = _new_and_gone(_findings(pairs, 1), _findings(pairs, 2))
@@ -111,7 +111,7 @@ def _findings(pairs: Sequence[Sides], number: int) -> Findings:
         for each in fingerprints.printed([each for each in outcome.findings if each.rule not in OF_GATES]):
             named = {"target": name} if name else {}
             shown = {**named, "line": results.line(each), "rule": each.rule, "severity": each.severity}
-            found[name, each.fingerprint] = Said(target=name, finding=each, shown=shown)
+            found[name, each.fingerprint] = ShownFinding(target=name, finding=each, shown=shown)
     return found
 
 
@@ -126,7 +126,7 @@ def _new_and_gone(before: Findings, after: Findings) -> Object:
     return {"new": [each.shown for each in new], "gone": [each.shown for each in gone]}
 
 
-def _only(one: Findings, other: Findings) -> list[Said]:
+def _only(one: Findings, other: Findings) -> list[ShownFinding]:
     """The findings of one side that the other does not have.
 
     Findings with the same line are the same. Others are if they have one fingerprint: a release may word a finding anew.

@@ -6,7 +6,7 @@ from functools import partial
 
 from krm_fn.base.annotations import Iterable
 from krm_fn.base.objects import Object
-from krm_fn.changes.migratable import Outcome, in_both_cases, outcome_of, told
+from krm_fn.changes.migratable import MigratableKeys, in_both_cases, outcome_of, told
 from krm_fn.changes.records import NOTHING, fails_as_before, record_of, untouched_record, with_sizes
 from krm_fn.changes.untouched import is_untouched, starts_the_same
 from krm_fn.kubevirt.updates.admission import admitted
@@ -36,7 +36,7 @@ def vm_record(pair: Pair, repeats: Repeats) -> Object:
     return told(work(pair) if alone else repeats.outcome(pair, work), pair, old)
 
 
-def _updated(pair: Pair) -> Outcome:
+def _updated(pair: Pair) -> MigratableKeys:
     write = applied if pair.how.apply else by_replacement
     worlds = pair.origin, pair.world
     found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.assumed)
@@ -46,7 +46,7 @@ def _updated(pair: Pair) -> Outcome:
     if found.base.error and (held := _shut(gates_of_old(found), pair.origin)):
         return with_gates(_updated(pair.opening(held)), held)
     if not pair.is_edited and fails_as_before(found):
-        return Outcome(record=untouched_record(pair.old.obj, *worlds))
+        return MigratableKeys(record=untouched_record(pair.old.obj, *worlds))
     record = with_sizes(record_of(found, pair.owner, replaced=not pair.how.apply), pair.sizes.of(found, pair.new))
     if UNMOVED in record["effect"] and not pair.world.known:
         record["unknown"] = {"workloadUpdateStrategy": True}
@@ -82,7 +82,7 @@ def gates_of_old(found: Transition) -> frozenset[str]:
     return frozenset(cause.gate for cause in causes if cause.gate)
 
 
-def with_gates(outcome: Outcome, gates: frozenset[str]) -> Outcome:
+def with_gates(outcome: MigratableKeys, gates: frozenset[str]) -> MigratableKeys:
     """The outcome with the gates that it depends on; nothing hangs on them where nothing happens."""
     if not gates or outcome.record["effect"] == [NOTHING]:
         return outcome
@@ -103,14 +103,14 @@ def _fails_anyway(found: Transition, effect: list[str], pair: Pair) -> bool:
     return again.verdict.causes == found.verdict.causes
 
 
-def _new(pair: Pair) -> Outcome:
+def _new(pair: Pair) -> MigratableKeys:
     found = fresh(pair.old.obj, pair.new.obj, pair.origin, pair.world)
     gates = unknown_gates(found, pair)
     if gates and (held := gates & gates_of_old(found)):
         return with_gates(_new(pair.opening(held)), held)
     if not pair.is_edited and _is_refused_as_before(found):
-        return Outcome(record=untouched_record(pair.old.obj, pair.origin, pair.world, existing=False))
-    return with_gates(Outcome(record=with_sizes(record_of(found, pair.owner), pair.sizes.of(found, pair.new))), gates)
+        return MigratableKeys(record=untouched_record(pair.old.obj, pair.origin, pair.world, existing=False))
+    return with_gates(MigratableKeys(record=with_sizes(record_of(found, pair.owner), pair.sizes.of(found, pair.new))), gates)
 
 
 def _is_refused_as_before(found: Transition) -> bool:

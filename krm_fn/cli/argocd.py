@@ -24,7 +24,7 @@ from krm_fn.cli import build_flags, options, outputs
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.hosts.argocd import build, drift
-from krm_fn.hosts.argocd.flags import Wanted
+from krm_fn.hosts.argocd.flags import WantedFlags
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Outcome
@@ -49,7 +49,7 @@ class ApplicationError(RenderError):
         self.exit_code = error.exit_code
 
 
-class Steps(click.Group):
+class ArgocdGroup(click.Group):
     """A group that takes a call without a subcommand for `generate`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -58,7 +58,7 @@ class Steps(click.Group):
         return super().parse_args(ctx, args if known else ["generate", *args])
 
 
-@click.group(cls=Steps)
+@click.group(cls=ArgocdGroup)
 def argocd() -> None:
     """Run as a config management plugin of Argo CD. The default subcommand is generate."""
 
@@ -114,7 +114,7 @@ def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, An
 
 def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given: Parameters, timeout: float) -> Sources:
     start = time.monotonic()
-    wanted = Wanted(words=given.build_options, place=given.options_place)
+    wanted = WantedFlags(words=given.build_options, place=given.options_place)
     found = build.build(
         Path(), options=build_options, wanted=wanted, environment=environment, timeout=timeout, network=build_flags.may_fetch()
     )

@@ -12,7 +12,7 @@ from krm_fn.base.value import Value
 from krm_fn.cli import options
 from krm_fn.cli.formats import combined_findings, exit_code
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.units import Request, note_all, refuse_nothing, units_of
+from krm_fn.cli.units import CommandRequest, note_all, refuse_nothing, units_of
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.repositories.homes import Material
@@ -29,7 +29,7 @@ from krm_fn.sources.unbuilt import undeployed
 ERROR = "error"
 
 
-class Read(Value):
+class ReadBundle(Value):
     """One bundle: a unit, its objects, and what it takes of others."""
 
     unit: Unit
@@ -62,7 +62,7 @@ class Read(Value):
         return self.parsed.material(self.unit, self.taken).but(left=self.left)
 
 
-def read_bundles(request: Request, bar: Progress) -> tuple[list[Read], int]:
+def read_bundles(request: CommandRequest, bar: Progress) -> tuple[list[ReadBundle], int]:
     """The bundles of what the arguments name, and the exit code.
 
     What can't be built or read is reported on stderr and left out, as in `check`; the exit code is for that.
@@ -84,11 +84,11 @@ def read_bundles(request: Request, bar: Progress) -> tuple[list[Read], int]:
     return read, code
 
 
-def _read(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> Read:
-    return Read(unit=unit, parsed=parsed, taken=taken)
+def _read(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> ReadBundle:
+    return ReadBundle(unit=unit, parsed=parsed, taken=taken)
 
 
-def _unread(read: Read) -> UnitResult:
+def _unread(read: ReadBundle) -> UnitResult:
     """What is not read of a bundle. Raises: InputError for a document, if the config silences it."""
     unit, parsed = read.unit, read.parsed
     severity, release = unit.settings.config.severity, release_of(unit.settings.config)

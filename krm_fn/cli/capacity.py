@@ -14,15 +14,15 @@ from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object
 from krm_fn.cli import bundles, file_flags, options, progress, sizes
-from krm_fn.cli.bundles import Read
-from krm_fn.cli.units import Request
+from krm_fn.cli.bundles import ReadBundle
+from krm_fn.cli.units import CommandRequest
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.sizing import nodes, quotas, storage
 from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.demands import Demand
-from krm_fn.sizing.nodes import Shape
+from krm_fn.sizing.nodes import NodeShape
 from krm_fn.sizing.placement import Placement, placed
 from krm_fn.sizing.prices import Prices
 from krm_fn.sizing.rows import GROUPS, Sized
@@ -92,7 +92,7 @@ def capacity(
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
     shapes, prices = file_flags.read_form(nodes_file, nodes.read), file_flags.read_form(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
-    request = Request(flags=flags)
+    request = CommandRequest(flags=flags)
     if matrix and not request.named:
         _show_matrix([], options.settings(Sources(sources=()), flags["config_file"], flags), output)
         return 0
@@ -105,7 +105,7 @@ def capacity(
     with bar.at("Sizing"):
         parts = [_part(each, prices, running=running, migrations=output in sizes.WITH_MIGRATIONS) for each in read]
     found = tuple(each for _, sized in parts for each in sized)
-    report = sizes.Report(
+    report = sizes.SizesReport(
         sized=found,
         by=by,
         answer=_answer([(bundle, sized, each.unit.name) for (bundle, sized), each in zip(parts, read, strict=True)]),
@@ -126,7 +126,7 @@ def _refuse_together(output: str, *, nodes: bool, prices: bool, matrix: bool) ->
         raise UsageError("--prices does not go with --matrix; leave one of them out")
 
 
-def _placed(sized: Sequence[Sized], shapes: Sequence[Shape]) -> Placement:
+def _placed(sized: Sequence[Sized], shapes: Sequence[NodeShape]) -> Placement:
     """Raises: UsageError for VMs of several clusters, which do not share nodes."""
     clusters = sorted({each.cluster or "none" for each in sized})
     if len(clusters) > 1:
@@ -139,7 +139,7 @@ def _width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else 0
 
 
-def _only(read: Sequence[Read]) -> tuple[Sequence[Any], Config]:
+def _only(read: Sequence[ReadBundle]) -> tuple[Sequence[Any], Config]:
     """The items and the config of the only bundle. Raises: UsageError for several, which may be for different clusters."""
     if len(read) > 1:
         raise UsageError(f"--matrix takes one bundle; these paths are {len(read)} kustomizations and groups of files")
@@ -153,7 +153,7 @@ def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
     write_out(FORMATS[output](pairs(items, config), _width()).encode(errors="replace"))
 
 
-def _part(read: Read, prices: Prices | None, *, running: bool, migrations: bool) -> tuple[Bundle, list[Sized]]:
+def _part(read: ReadBundle, prices: Prices | None, *, running: bool, migrations: bool) -> tuple[Bundle, list[Sized]]:
     """The own objects of a bundle, and what those of them need that start machines."""
     (items, places, units), settings = read.applied, read.unit.settings
     beside = read.parsed.beside(read.taken, settings)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KEPT, AS_BEFORE, WITHOUT_EFFECT = "kept", "as before", "no effect"
 
 
-class Group(Value):
+class RecordGroup(Value):
     """Records of one kind with the same effects, about which the same lines are written."""
 
     records: tuple[Object, ...]
@@ -33,7 +33,7 @@ class Group(Value):
         return self.records[0]
 
 
-def grouped(records: Iterable[Object], lines: Callable[..., Iterable[str]], *, together: bool = True) -> list[Group]:
+def grouped(records: Iterable[Object], lines: Callable[..., Iterable[str]], *, together: bool = True) -> list[RecordGroup]:
     """The records in groups, the most severe first, then the largest. Not `together`: a group for each record.
 
     `lines(record)` are about one record; `lines(record, generic=True)` are the same without its name. VMs that fail as before
@@ -48,8 +48,8 @@ def grouped(records: Iterable[Object], lines: Callable[..., Iterable[str]], *, t
     return sorted(groups, key=lambda each: (*order(each.first), -len(each.records), _place(each.first)))
 
 
-def _group(members: list[Object], shared: tuple[str, ...], lines: Callable[..., Iterable[str]]) -> Group:
-    return Group(records=tuple(members), lines=shared if len(members) > 1 else tuple(lines(members[0])))
+def _group(members: list[Object], shared: tuple[str, ...], lines: Callable[..., Iterable[str]]) -> RecordGroup:
+    return RecordGroup(records=tuple(members), lines=shared if len(members) > 1 else tuple(lines(members[0])))
 
 
 def _place(record: Object) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def places(records: Iterable[Object]) -> list[tuple[str, tuple[str, ...], tuple[
     return [(*key, tuple(sorted(filter(None, targets)))) for key, targets in sorted(found.items())]
 
 
-class Reach(Value):
+class EditReach(Value):
     """An edit of an object that VMs share: the records that it reaches, and those that keep what they have."""
 
     cause: Object
@@ -89,7 +89,7 @@ class Reach(Value):
     kept: tuple[Object, ...]
 
 
-def reaches(records: Sequence[Object]) -> list[Reach]:
+def reaches(records: Sequence[Object]) -> list[EditReach]:
     """The edits of shared objects that concern more than one VM, those that reach most VMs first."""
     found: dict[str, tuple[Object, dict[str, dict[int, Object]]]] = {}
     for number, record in enumerate(records):
@@ -97,7 +97,7 @@ def reaches(records: Sequence[Object]) -> list[Reach]:
             _, sides = found.setdefault(json.dumps(cause, sort_keys=True), (cause, {"reached": {}, KEPT: {}}))
             sides[kind][number] = record
     edits = [
-        Reach(cause=cause, reached=tuple(sides["reached"].values()), kept=tuple(sides[KEPT].values()))
+        EditReach(cause=cause, reached=tuple(sides["reached"].values()), kept=tuple(sides[KEPT].values()))
         for cause, sides in found.values()
         if len({**sides["reached"], **sides[KEPT]}) > 1
     ]
@@ -126,7 +126,7 @@ def _placed(cause: Object, record: Object) -> Object:
     return bare if "Cluster" in cause["kind"] else {**bare, "namespace": record["namespace"]}
 
 
-def reach_line(reach: Reach, pen: Pen) -> str:
+def reach_line(reach: EditReach, pen: Pen) -> str:
     """An edit and whom it reaches: `… spec.cpu.guest 2 → 4 reaches 200 VMs: 200 restart; 12 VMs keep a stored revision`."""
     edit, reached, kept = worded_cause(reach.cause, pen), len(reach.reached), len(reach.kept)
     keeping = f"{counted(kept)} keep{'s' * (kept == 1)} a stored revision"

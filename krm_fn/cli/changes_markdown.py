@@ -19,7 +19,7 @@ from krm_fn.cli.changes_groups import (
     AS_BEFORE,
     KEPT,
     WITHOUT_EFFECT,
-    Group,
+    RecordGroup,
     counted,
     grouped,
     places,
@@ -149,11 +149,11 @@ def fitting(entries: Sequence[str], limit: int, rest: str) -> list[str]:
     return kept
 
 
-def _word(group: Group) -> str:
+def _word(group: RecordGroup) -> str:
     return word_of(group.first)
 
 
-def _table(groups: Sequence[Group], new: bool) -> list[str]:
+def _table(groups: Sequence[RecordGroup], new: bool) -> list[str]:
     if not groups:
         return []
     rows = [f"| {_marked(group)} | {_some(group)} | {_gist(group, new)} |" for group in groups]
@@ -164,17 +164,17 @@ def _table(groups: Sequence[Group], new: bool) -> list[str]:
     return [*head, *fitting(rows, TABLE, "| and {} more |" + " |" * (not new) + " |")]
 
 
-def _marked(group: Group) -> str:
+def _marked(group: RecordGroup) -> str:
     """The word of a group behind its icon, on one line."""
     word = _word(group)
     return f"{ICONS.get(word, LATER)} {word}".replace(" ", "&nbsp;")
 
 
-def _gist(group: Group, new: bool) -> str:
+def _gist(group: RecordGroup, new: bool) -> str:
     return gist(group.first, MARKDOWN) or what(group, new)
 
 
-def _some(group: Group) -> str:
+def _some(group: RecordGroup) -> str:
     """A few names of a group, and how many others there are."""
     if len(group.records) == 1:
         return named(group.first, MARKDOWN)
@@ -196,9 +196,9 @@ class _Fold:
         return [head, "", *fitting(self.entries, limit, "- and {} more"), "", "</details>"]
 
 
-def _details(groups: Sequence[Group], new: bool) -> Iterator[_Fold]:
+def _details(groups: Sequence[RecordGroup], new: bool) -> Iterator[_Fold]:
     """A fold for each sort of change, the most severe first."""
-    sorts: dict[str, list[Group]] = {}
+    sorts: dict[str, list[RecordGroup]] = {}
     for group in groups:
         sorts.setdefault(_word(group), []).append(group)
     for word, several in sorts.items():
@@ -207,7 +207,7 @@ def _details(groups: Sequence[Group], new: bool) -> Iterator[_Fold]:
         yield _Fold(f"{counted(number, noun)}: {word}", [_entry(group, new) for group in several], is_open=len(groups) <= FEW)
 
 
-def _entry(group: Group, new: bool) -> str:
+def _entry(group: RecordGroup, new: bool) -> str:
     """A list item for a group of VMs: their names, and what is to say of them."""
     lines = [f"- {who(group, MARKDOWN)}: {what(group, new)}", *_names(group), *map(_item, group.lines)]
     return "\n".join(lines)
@@ -218,7 +218,7 @@ def _item(line: str) -> str:
     return f"{' ' * (len(line) - len(text))}- {text}"
 
 
-def _names(group: Group) -> Iterator[str]:
+def _names(group: RecordGroup) -> Iterator[str]:
     """The names of several VMs by namespace, as many as fit."""
     left = LONGEST_NAMES
     for namespace, names, targets in places(group.records) if len(group.records) > 1 else ():
@@ -237,7 +237,7 @@ def _step(step: Object, new: bool) -> _Fold:
     return _Fold(head, items or ["- nothing else changes"])
 
 
-def _legend(groups: Iterable[Group]) -> list[str]:
+def _legend(groups: Iterable[RecordGroup]) -> list[str]:
     """What the words that occur mean."""
     found = {_word(group) for group in groups}
     items = [f"- **{word}**: {meaning}" for word, meaning in LEGEND.items() if word in found]

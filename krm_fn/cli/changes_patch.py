@@ -12,7 +12,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.console import NAME, one_line, printable
 from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.value import Value
-from krm_fn.changes.patches import Patch, patches
+from krm_fn.changes.patches import VmPatch, patches
 from krm_fn.cli import options
 from krm_fn.cli.changes_text import uncompared_lines
 from krm_fn.cli.outputs import entry
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from krm_fn.changes.sides import Side
 
 
-class Patched(Value):
+class PatchText(Value):
     """The text of all patches, and a line for each VM that has none because it would hold a secret."""
 
     text: str
     left_out: tuple[str, ...]
 
 
-def of(sides: Iterable[tuple[str, Side, Side]], answer: Object) -> Patched:
+def of(sides: Iterable[tuple[str, Side, Side]], answer: Object) -> PatchText:
     """The patches of several targets, each with its name and both sides: a document each, with the target in a comment.
 
     Comments at the top have the targets that are not compared.
@@ -44,17 +44,17 @@ def of(sides: Iterable[tuple[str, Side, Side]], answer: Object) -> Patched:
             comment = f"# {one_line(printable(target))}\n" if target else ""
             documents.append(comment + yamlio.dump(entries))
     told = "".join(f"# {line}\n" for line in uncompared_lines(answer, TEXT))
-    return Patched(text=told + ("---\n".join(documents) or "[]\n"), left_out=tuple(left_out))
+    return PatchText(text=told + ("---\n".join(documents) or "[]\n"), left_out=tuple(left_out))
 
 
-def _left_out(patch: Patch, target: str) -> str:
+def _left_out(patch: VmPatch, target: str) -> str:
     vm = patch.vm
     where = f" in {target}" if target else ""
     named = f"{kind_of(vm)} {effective_namespace(vm)}/{name_of(vm)}{where}: {patch.secret}"
     return f"{named}: the patch would show a secret, so this VM has none; compare this field in the files"
 
 
-def report(patched: Patched, answer: Object) -> None:
+def report(patched: PatchText, answer: Object) -> None:
     """Say on stderr what no patch is made for: secrets, and VMs that are only on one side."""
     for line in patched.left_out:
         click.echo(f"{NAME}: error: {one_line(printable(line))}", err=True)

@@ -14,7 +14,7 @@ from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
 from krm_fn.cli.changes_fields import SIZES, change_lines, field, guest, value, values
-from krm_fn.cli.changes_groups import Group, counted, counts, grouped, label, place, places, reach_line, reaches
+from krm_fn.cli.changes_groups import RecordGroup, counted, counts, grouped, label, place, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import data_lines, pod_lines, quota_lines
 from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
 from krm_fn.cli.pens import TEXT, Pen
@@ -65,16 +65,16 @@ def figures(part: Object, new: bool = False) -> str:
     return f"{line}; {counted(left, 'target')} {'is' if left == 1 else 'are'} not compared" if left else line
 
 
-def _coloured(head: str, group: Group, color: bool) -> str:
+def _coloured(head: str, group: RecordGroup, color: bool) -> str:
     level = level_of(group.first)
     return f"{COLORS.get(level.word if level else '', PLAIN)}{head}{RESET}" if color else head
 
 
-def _head(group: Group, new: bool) -> str:
+def _head(group: RecordGroup, new: bool) -> str:
     return f"{who(group, TEXT)}: {what(group, new)}"
 
 
-def who(group: Group, pen: Pen) -> str:
+def who(group: RecordGroup, pen: Pen) -> str:
     """The VM of a group, or how many there are."""
     if len(group.records) > 1:
         return f"{len(group.records):,} {group.first['kind']}s"
@@ -88,12 +88,12 @@ def named(record: Object, pen: Pen) -> str:
     return f"{pen.name(name)}{where}"
 
 
-def what(group: Group, new: bool = False) -> str:
+def what(group: RecordGroup, new: bool = False) -> str:
     """What happens to the objects of a group."""
     return sentence(group.first, several=len(group.records) > 1, new=new)
 
 
-def _names(group: Group) -> Iterator[str]:
+def _names(group: RecordGroup) -> Iterator[str]:
     """The names of several VMs, by namespace."""
     if len(group.records) == 1:
         return

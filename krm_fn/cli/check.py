@@ -15,10 +15,10 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing
 from krm_fn.cli.file_flags import schemas_option
-from krm_fn.cli.formats import FORMATS, Report, combined, counted, written
+from krm_fn.cli.formats import FORMATS, CheckReport, combined, counted, written
 from krm_fn.cli.pens import color_option, is_colored, is_terminal
 from krm_fn.cli.progress import is_quiet
-from krm_fn.cli.units import Request, executor_options, judging_options, refuse_nothing, severity_at
+from krm_fn.cli.units import CommandRequest, executor_options, judging_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.settings import Config
@@ -27,19 +27,19 @@ from krm_fn.repositories.workspace import validating
 from krm_fn.rules import registry
 
 
-def show_tally(report: Report, found: Sequence[UnitResult]) -> None:
+def show_tally(report: CheckReport, found: Sequence[UnitResult]) -> None:
     """Print the line on stderr, for somebody who looks at it and does not see these numbers elsewhere."""
     if is_quiet() or not (sys.stderr and sys.stderr.isatty()) or (report.summary and sys.stdout and sys.stdout.isatty()):
         return
     click.echo(tally(report, found), err=True)
 
 
-def tally(report: Report, found: Sequence[UnitResult]) -> str:
+def tally(report: CheckReport, found: Sequence[UnitResult]) -> str:
     """`12 targets, 48 VMs, 0 errors`; other numbers that are 0 are left out."""
     return ", ".join(_parts(report, found))
 
 
-def _parts(report: Report, found: Sequence[UnitResult]) -> Iterator[str]:
+def _parts(report: CheckReport, found: Sequence[UnitResult]) -> Iterator[str]:
     if report.targets:
         unbuilt = sum(bool(unit.name) and not unit.built for unit in found)
         yield counted(report.targets, "target") + (f" ({unbuilt} not built)" if unbuilt else "")
@@ -123,7 +123,7 @@ def check(
     levels = options.levels_by_flag(flags)
     listed = any(name in LISTING for name, _ in targets)
     how = judging_options(flags, quoted=_is_rich(color), listed=listed, fixing=flags["fix"])
-    request = Request(flags=flags, checking=partial(_checking, levels=levels, expanded=expanded))
+    request = CommandRequest(flags=flags, checking=partial(_checking, levels=levels, expanded=expanded))
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
     found = fixing.results_of(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
@@ -174,7 +174,7 @@ def _written(known: baseline.Baseline, findings: Iterable[Finding]) -> baseline.
     return new
 
 
-def _without_known(report: Report, known: baseline.Baseline, severity: Mapping[str, str], today: str) -> Report:
+def _without_known(report: CheckReport, known: baseline.Baseline, severity: Mapping[str, str], today: str) -> CheckReport:
     """The report without known findings, and with findings about the baseline itself."""
     parted = baseline.split(report.findings, known, today=today, release=report.release)
     of_baseline = (
@@ -207,7 +207,7 @@ def _is_rich(color: str) -> bool:
     return is_terminal() or color == "always"
 
 
-def _write(targets: list[tuple[str, str]], report: Report, color: str) -> None:
+def _write(targets: list[tuple[str, str]], report: CheckReport, color: str) -> None:
     """Write the files first, then stdout; colour goes to stdout alone."""
     shown = report.but(rich=_is_rich(color), color=is_colored(color))
     output_files.check(targets)

@@ -12,7 +12,7 @@ from krm_fn.base.objects import Object, kind_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.cli import options, progress
 from krm_fn.cli.catalogue import table
-from krm_fn.cli.units import Request, refuse_nothing, units_of
+from krm_fn.cli.units import CommandRequest, refuse_nothing, units_of
 from krm_fn.repositories import written
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.types import Delivery
@@ -98,7 +98,7 @@ def deliveries(*, output: str, **flags: Any) -> int:
     """
     bar = progress.shown(quiet=flags["verbose"])
     paths = flags["paths"] or (".",)
-    request = Request(flags={**flags, "paths": paths}, apart=True)
+    request = CommandRequest(flags={**flags, "paths": paths}, apart=True)
     workspace = request.searched(bar)
     found = [_row(unit) for unit in units_of(request, workspace) if unit.target or any(map(written.may_hold, unit.files))]
     if not found:

@@ -21,11 +21,11 @@ from krm_fn.cli import build_flags, changes_patch, completion, diff_units, optio
 from krm_fn.cli.build_flags import folder_options, part_options
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
-from krm_fn.cli.diff_units import ClusterAfter, Compared
+from krm_fn.cli.diff_units import ClusterAfter, UnitDiff
 from krm_fn.cli.output_files import json_text
 from krm_fn.cli.pens import color_option, is_colored
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.trees import Change, Tree, of_folder, paths_in, trees_of
+from krm_fn.cli.trees import CommitRange, SideTree, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
@@ -44,7 +44,7 @@ OUTPUTS = ("text", "json", "markdown", "patch")
 MIGRATABLE: dict[str, bool | str] = {AUTO: AUTO, "true": True, "false": False}
 
 
-class Run(Value):
+class DiffRun(Value):
     """What is the same for both sides: the flags, and how the change reaches the cluster.
 
     `to` is the cluster after the change.
@@ -157,14 +157,14 @@ def diff(
     """
     if base is None and (head is not None or merge_base is not None):
         raise UsageError("--head and --merge-base need --base; name a branch, a tag or a commit with it")
-    run = Run(
+    run = DiffRun(
         flags={**UNSET, **flags},
         bar=progress.shown(quiet=flags["verbose"]),
         assumptions=Assumptions(apply=not replace, migratable=MIGRATABLE[migratable], new=assume == "new"),
         to=_cluster_after(to_kubevirt_version, to_configuration),
     )
     if base is not None:
-        compared = _of_commits(Change(base=base, head=head, merge_base=merge_base is not False), paths, run)
+        compared = _of_commits(CommitRange(base=base, head=head, merge_base=merge_base is not False), paths, run)
     else:
         compared = _of_paths(paths, run)
         if run.to.release and len(paths) == 1:
@@ -178,7 +178,7 @@ def diff(
     return int(not is_whole or (fail_on != NEVER and (fails(compared.answer["vms"], fail_on) or has_error(compared.answer))))
 
 
-def _report(compared: Compared, *, is_upgrade: bool) -> None:
+def _report(compared: UnitDiff, *, is_upgrade: bool) -> None:
     """Print the findings, and say it where what is meant for an upgrade leads to an older release."""
     report(compared.findings, sys.stderr)
     if not is_upgrade:
@@ -200,7 +200,7 @@ def _cluster_after(version: str | None, configuration: str | None) -> ClusterAft
     )
 
 
-def _print(compared: Compared, output: str, write: Mapping[str, Callable[[Object], str]]) -> bool:
+def _print(compared: UnitDiff, output: str, write: Mapping[str, Callable[[Object], str]]) -> bool:
     """Write the output. False if a part of it had to be left out, which is said on stderr."""
     if output in write:
         write_out(write[output](compared.answer).encode())
@@ -211,12 +211,12 @@ def _print(compared: Compared, output: str, write: Mapping[str, Callable[[Object
     return not patched.left_out
 
 
-def _of_commits(change: Change, paths: tuple[str, ...], run: Run) -> Compared:
+def _of_commits(change: CommitRange, paths: tuple[str, ...], run: DiffRun) -> UnitDiff:
     with trees_of(change, verbose=run.flags["verbose"]) as trees:
         return _of_trees(trees, paths_in(trees, paths), run)
 
 
-def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run, *, alone: bool = False) -> Compared:
+def _of_trees(trees: tuple[SideTree, SideTree], paths: tuple[str, ...], run: DiffRun, *, alone: bool = False) -> UnitDiff:
     files = {name: os.path.abspath(given) for name in FILES if (given := run.flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
     read = {tree: diff_units.read_tree(tree, paths, {**run.flags, **files}, run.bar) for tree in dict.fromkeys(trees)}
     base, head = (read[tree] for tree in trees)
@@ -224,7 +224,7 @@ def _of_trees(trees: tuple[Tree, Tree], paths: tuple[str, ...], run: Run, *, alo
         return diff_units.compare(base, head, run.assumptions, run.to, alone=alone)
 
 
-def _of_paths(paths: tuple[str, ...], run: Run) -> Compared:
+def _of_paths(paths: tuple[str, ...], run: DiffRun) -> UnitDiff:
     base, head = _two(paths, run.to)
     given = [base, *([head] if head is not None else [])]
     found = [diff_units.searched(path, run.flags, run.bar) for path in given]

@@ -19,7 +19,7 @@ from krm_fn.changes.sides import Side
 from krm_fn.cli import options
 from krm_fn.cli.formats import counted
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.units import Request, units_of
+from krm_fn.cli.units import CommandRequest, units_of
 from krm_fn.config import merged
 from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import described, place, report
@@ -34,9 +34,9 @@ from krm_fn.sources.files import folder_of
 from krm_fn.sources.reading import NothingFoundError
 
 if TYPE_CHECKING:
-    from krm_fn.cli.trees import Tree
+    from krm_fn.cli.trees import SideTree
 Sides = tuple[str, Side, Side]
-Searched = tuple[Request, Workspace]
+Searched = tuple[CommandRequest, Workspace]
 Key = tuple[str, str]  # folder and kind of a unit
 
 
@@ -60,7 +60,7 @@ class ClusterAfter(Value):
         return config.but(configuration=merged(config.configuration, self.configuration))
 
 
-class Compared(Value):
+class UnitDiff(Value):
     """The answer about all units that could be read whole on both sides, these sides, and the findings about the others."""
 
     answer: Object
@@ -73,9 +73,9 @@ class Compared(Value):
         return "uncompared" not in self.answer
 
 
-def compared(sides: Sequence[Sides], assumptions: Assumptions) -> Compared:
+def compared(sides: Sequence[Sides], assumptions: Assumptions) -> UnitDiff:
     """What the change does to the VMs of some targets, each with its name and both sides."""
-    return Compared(answer=diffing.compare_all(sides, assumptions), sides=sides)
+    return UnitDiff(answer=diffing.compare_all(sides, assumptions), sides=sides)
 
 
 class TreeUnits(Value):
@@ -139,7 +139,7 @@ class TreeUnits(Value):
         return sides.side([*found.items, *found.taken], settings, external, found.affixes)
 
 
-def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> TreeUnits:
+def read_tree(tree: SideTree, paths: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> TreeUnits:
     """The units below some paths of a tree; other units of the tree offer them objects.
 
     Raises: ConfigError, InputError, UsageError.
@@ -148,7 +148,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
         present = tuple(filter(os.path.lexists, paths))
         own = {name: tree.own(flags[name]) for name in ("configuration", "config_file")}
         flags = {**flags, **own, "paths": present, "kustomizations": ()}
-        request = Request(flags=flags, apart=True, root=tree.root, leaves_out=tree.leaves_out)
+        request = CommandRequest(flags=flags, apart=True, root=tree.root, leaves_out=tree.leaves_out)
         asked = request.asked.but(reach=tree.reach)
         with bar.at("Searching"):
             workspace = Workspace(asked)
@@ -176,7 +176,7 @@ def read_tree(tree: Tree, paths: Sequence[str], flags: Mapping[str, Any], bar: P
 
 def searched(path: str, flags: Mapping[str, Any], bar: Progress) -> Searched:
     """What is found at a path, which may be `-` for stdin. Raises: ConfigError, InputError, UsageError."""
-    request = Request(flags={**flags, "paths": (path,), "kustomizations": ()})
+    request = CommandRequest(flags={**flags, "paths": (path,), "kustomizations": ()})
     return request, request.searched(bar)
 
 
@@ -198,14 +198,14 @@ def _key(unit: Unit) -> Key:
     return (unit.target.folder if unit.target else unit.called), unit.kind
 
 
-def _note(tree: Tree, objects: Mapping[Key, UnitObjects]) -> None:
+def _note(tree: SideTree, objects: Mapping[Key, UnitObjects]) -> None:
     """Say what was left alone, and what came from other units."""
     for (folder, _), each in objects.items():
         for text in each.notes:
             options.note(f"{tree.named(folder)}: {text}")
 
 
-def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: ClusterAfter, *, alone: bool = False) -> Compared:
+def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: ClusterAfter, *, alone: bool = False) -> UnitDiff:
     """What the change from one side to the other does; `to` is the cluster after the change.
 
     `alone`: where the folder that the user names is the only unit, it is not named again.

@@ -16,10 +16,10 @@ from krm_fn.base.value import Value
 from krm_fn.cli import baseline, units
 from krm_fn.cli.baseline import Baseline
 from krm_fn.cli.build_flags import together
-from krm_fn.cli.formats import BASE, Report
+from krm_fn.cli.formats import BASE, CheckReport
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.trees import Change, Tree, paths_in, trees_of
-from krm_fn.cli.units import Key, Request, key_of, units_of
+from krm_fn.cli.trees import CommitRange, SideTree, paths_in, trees_of
+from krm_fn.cli.units import CommandRequest, Key, key_of, units_of
 from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.pipeline.stages import Before
 from krm_fn.repositories.bundles import objects_of
@@ -33,7 +33,7 @@ from krm_fn.sources.reading import STDIN, NothingFoundError
 POLICY = b"ValidatingAdmissionPolicy"
 
 
-def have_policies(request: Request) -> bool:
+def have_policies(request: CommandRequest) -> bool:
     """True if a run may have policies: in the config, in a flag, in its files, or in what is built outside of folders.
 
     Raises: ConfigError, InputError, UsageError.
@@ -49,7 +49,7 @@ def have_policies(request: Request) -> bool:
     return any(POLICY in content(file) for file in (*files, *workspace.asked.named))
 
 
-def objects_at(request: Request, bar: Progress) -> dict[Key, Before]:
+def objects_at(request: CommandRequest, bar: Progress) -> dict[Key, Before]:
     """What each unit consists of, by its key; in the working directory, which is that of the earlier state.
 
     Raises: ConfigError, InputError.
@@ -92,17 +92,19 @@ base_options = together(
 )
 
 
-def _change(flags: Mapping[str, Any]) -> Change | None:
+def _change(flags: Mapping[str, Any]) -> CommitRange | None:
     """What is compared, None without --base. Raises: UsageError."""
     base, merge_base = flags["base"], flags["merge_base"]
     if base is None:
         if merge_base is not None:
             raise UsageError("--merge-base needs --base; name a branch, a tag or a commit with it")
         return None
-    return Change(base=base, merge_base=merge_base is not False)
+    return CommitRange(base=base, merge_base=merge_base is not False)
 
 
-def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Sequence[UnitResult]], Report]) -> Earlier | None:
+def read(
+    request: CommandRequest, how: Options, bar: Progress, report_of: Callable[[Sequence[UnitResult]], CheckReport]
+) -> Earlier | None:
     """The findings at the base, each part with the config that it has there; None without --base.
 
     Raises: UsageError, ConfigError; InputError for what can't be read at the base.
@@ -127,7 +129,7 @@ def read(request: Request, how: Options, bar: Progress, report_of: Callable[[Seq
     return Earlier(ref=change.base, findings={each.fingerprint: each for each in findings}, objects=objects)
 
 
-def _at(tree: Tree, head: Tree, request: Request) -> Request:
+def _at(tree: SideTree, head: SideTree, request: CommandRequest) -> CommandRequest:
     """What to check in a tree: the same paths as far as they exist there."""
     flags = request.flags
     files = {name: os.path.abspath(given) for name in FILES if (given := flags[name]) and os.path.exists(given)}  # noqa: PTH100, PTH110
@@ -139,7 +141,7 @@ def _at(tree: Tree, head: Tree, request: Request) -> Request:
     return request.but(root=tree.root, flags={**there, "configuration": tree.own(there["configuration"])})
 
 
-def without_old(report: Report, earlier: Earlier) -> Report:
+def without_old(report: CheckReport, earlier: Earlier) -> CheckReport:
     """The report in which only the findings count that the commit does not have."""
     known = tuple(Known(fingerprint=mark, rule=each.rule) for mark, each in earlier.findings.items() if not each.more)
     parted = baseline.split(report.findings, Baseline(file="", entries=known), today="", release=report.release)

@@ -18,10 +18,10 @@ from krm_fn.base.suggestions import meant
 from krm_fn.cli import explanations, options, progress
 from krm_fn.cli.bundles import read_bundles
 from krm_fn.cli.pens import is_colored, is_terminal
-from krm_fn.cli.units import Request
+from krm_fn.cli.units import CommandRequest
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.repositories.explained import Explained, explained, machines
+from krm_fn.repositories.explained import ExplainedObject, explained, machines
 from krm_fn.repositories.explained_places import with_places
 from krm_fn.sources.reading import STDIN
 
@@ -48,7 +48,7 @@ def explain(*, output: str, whole: bool, **flags: Any) -> int:
     """
     files, vm, field = _parted(flags["paths"], flags["kustomizations"])
     bar = progress.shown(quiet=flags["verbose"])
-    bundles, code = read_bundles(Request(flags={**flags, "paths": files}), bar)
+    bundles, code = read_bundles(CommandRequest(flags={**flags, "paths": files}), bar)
     read = [each.material for each in bundles]
     names = [_key(entry) for each in read for entry in machines(each.found, each.surroundings)]
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
@@ -106,14 +106,14 @@ def _is_wanted(entry: Entry, vm: str) -> bool:
     return not vm or vm in _words(_key(entry))
 
 
-def _with_holders(record: Object, of: Explained) -> Object:
+def _with_holders(record: Object, of: ExplainedObject) -> Object:
     """The record with the names of the target and of the template that have the object."""
     target = {"target": of.material.target.name} if of.material.target and of.material.target.name else {}
     template = {"template": name_of(of.template.entry.obj)} if of.template else {}
     return {**record, **target, **template}
 
 
-def _with_fields(each: Explained, field: str) -> Explained:
+def _with_fields(each: ExplainedObject, field: str) -> ExplainedObject:
     """The record with the fields that a path, its last part or a pattern names, or else with what would set them."""
     chosen = selected(each.record, field)
     if chosen.get("fields") or "error" in chosen or is_pattern(field):
@@ -143,7 +143,7 @@ def _all_words(names: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(sorted({word for key in names for word in _words(key)}))
 
 
-def _no_field(field: str, of: Explained, vms: tuple[str, ...]) -> str:
+def _no_field(field: str, of: ExplainedObject, vms: tuple[str, ...]) -> str:
     """What to say of a field that no object has, and that the API does not have. `vms` are names that may be meant instead."""
     if is_pattern(field):
         return f"no value has a path like {field}; use a shorter pattern, such as '*.cpu.*'"

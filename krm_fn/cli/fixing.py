@@ -14,7 +14,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
 from krm_fn.cli import inplace_folders, options, units
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.units import Request
+from krm_fn.cli.units import CommandRequest
 from krm_fn.repositories.fixes import Fix, Place, agreed, fixed
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.loading import Options
@@ -27,7 +27,7 @@ fix_option = click.option(
 )
 
 
-def results_of(request: Request, how: Options, bar: Progress, known: Container[str] = ()) -> list[UnitResult]:
+def results_of(request: CommandRequest, how: Options, bar: Progress, known: Container[str] = ()) -> list[UnitResult]:
     """What comes of each unit; with `how.fixing`, once all that is certain is fixed.
 
     Findings whose fingerprints are `known` are not fixed. Raises: as `units.results_of`; UsageError for input that is in no

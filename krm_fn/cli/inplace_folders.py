@@ -20,13 +20,13 @@ from krm_fn.cli.options import note
 from krm_fn.cli.outputs import all_items, inserted, rendered, written
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.replacing import replacing
-from krm_fn.cli.units import Request, refuse_nothing, units_of
+from krm_fn.cli.units import CommandRequest, refuse_nothing, units_of
 from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import report
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories import loading, sharing
-from krm_fn.repositories.bases import Bases, Change, own_files
+from krm_fn.repositories.bases import Alteration, Bases, own_files
 from krm_fn.repositories.loading import Options, Unit
 from krm_fn.repositories.rendering import rendered as rendered_unit
 from krm_fn.repositories.types import Problem
@@ -114,7 +114,7 @@ class Rendered(NamedTuple):
     outcome: Outcome
 
 
-def render_in_place(request: Request, bar: Progress, *, force: bool) -> int:
+def render_in_place(request: CommandRequest, bar: Progress, *, force: bool) -> int:
     """Render files with objects: those of folders with the files beside them and what other folders offer. The exit code."""
     workspace, paths = request.searched(bar), request.flags["paths"]
     how = Options(
@@ -195,7 +195,7 @@ def changed_objects(done: Iterable[Rendered]) -> Iterator[tuple[str, Object]]:
 
 def patched(
     changed: Iterable[tuple[str, Object]], paths: Sequence[str], *, follow: bool
-) -> Iterator[tuple[str, Object, Change]]:
+) -> Iterator[tuple[str, Object, Alteration]]:
     """Those of the objects that kustomizations of their repository change, with what changes them."""
     objects = list(changed)
     if not objects:

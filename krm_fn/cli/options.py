@@ -49,7 +49,7 @@ VERSION: dict[str, Any] = {
 }
 
 
-class Words(Choice):
+class KeyWords(Choice):
     """Shows and completes the words of a key; the config's own checks validate them, because they suggest the nearest word."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
@@ -87,7 +87,7 @@ def _option(key: Key) -> Decorator:
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
-            more: dict[str, Any] = {"type": Words(key.words)} if key.words else VERSION
+            more: dict[str, Any] = {"type": KeyWords(key.words)} if key.words else VERSION
             default = f" Default: {key.default}." if key.default else ""
             return click.option(flag, key.field, **more, help=text + default)
 

@@ -148,7 +148,7 @@ COMMENT = "# kubevirt-render wrote these files. It replaces them, and removes th
 VERSION = 1
 
 
-class Changes(NamedTuple):
+class FileChanges(NamedTuple):
     """The files that a run wrote and removed, by their paths from the working directory."""
 
     written: tuple[str, ...]
@@ -178,7 +178,7 @@ class OutputDir:
         self._list = os.path.join(folder, LIST)  # noqa: PTH118
         self._old = _read(self._list) if os.path.lexists(self._list) else frozenset[str]()
 
-    def write(self, files: Mapping[str, bytes], keeps: Callable[[str], bool]) -> Changes:
+    def write(self, files: Mapping[str, bytes], keeps: Callable[[str], bool]) -> FileChanges:
         """Make the folder hold these files, by their paths in it, and of the old ones those that `keeps` is true of.
 
         Raises: InputError where a file is in the way; OSError.
@@ -195,7 +195,7 @@ class OutputDir:
                 self._replace(changed)
                 for path in stale:
                     self._remove(path)
-        return Changes(tuple(map(self._at, changed)), tuple(map(self._at, stale)))
+        return FileChanges(tuple(map(self._at, changed)), tuple(map(self._at, stale)))
 
     def _at(self, path: str) -> str:
         return os.path.join(self._folder, path)  # noqa: PTH118

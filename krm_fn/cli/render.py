@@ -19,7 +19,7 @@ from krm_fn.cli.formats import combined_findings, exit_code
 from krm_fn.cli.output_dir import Laid, OutputDir, check_apart, folder_of, laid_out, pieces
 from krm_fn.cli.outputs import OUTPUTS, WITH_RESULTS, appended
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.units import Request, note_all, refuse_nothing, units_of
+from krm_fn.cli.units import CommandRequest, note_all, refuse_nothing, units_of
 from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import report
 from krm_fn.pipeline.stages import Outcome
@@ -69,7 +69,7 @@ def _combined(output: str, parts: Sequence[Part], findings: Iterable[Finding]) -
     return yamlio.dump([entry for part in changed for entry in part.written.entries]).encode()
 
 
-def to_stdout(request: Request, bar: Progress, output: str) -> int:
+def to_stdout(request: CommandRequest, bar: Progress, output: str) -> int:
     """Render all that was named and print it in the format `output`; nothing where a finding fails the run."""
     workspace = request.searched(bar)
     alone = workspace.is_one_bundle
@@ -99,7 +99,7 @@ def _as_it_is(found: Sources, outcome: Outcome) -> tuple[Sources, Outcome]:
     return found, outcome
 
 
-def to_folder(request: Request, bar: Progress, folder: str) -> int:
+def to_folder(request: CommandRequest, bar: Progress, folder: str) -> int:
     """Render all that was named and write it below a folder; nothing where a finding about what was built fails the run.
 
     What an earlier run wrote of a target that is not built stays.
@@ -122,7 +122,7 @@ def to_folder(request: Request, bar: Progress, folder: str) -> int:
     return exit_code([each.result for each in done])
 
 
-def _rendered(request: Request, workspace: Workspace, bar: Progress, *, write: Write) -> Sequence[RenderedUnit]:
+def _rendered(request: CommandRequest, workspace: Workspace, bar: Progress, *, write: Write) -> Sequence[RenderedUnit]:
     """What comes of each unit, and what there is to say of the rest. Raises: InputError."""
     units = units_of(request, workspace)
     done = request.run(units, partial(render_unit, write=write), "Rendering", bar, workspace.others)
@@ -188,7 +188,7 @@ def render(
     written.
     """
     _check_usage(in_place=in_place, force=force, output_dir=output_dir)
-    request = Request(
+    request = CommandRequest(
         flags=flags,
         apart=True,
         whole=True,  # what is rendered may be applied, so no object is left out

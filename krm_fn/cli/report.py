@@ -14,20 +14,20 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
-from krm_fn.cli.changes_groups import Group, grouped, word_of
+from krm_fn.cli.changes_groups import RecordGroup, grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
 from krm_fn.cli.file_flags import schemas_option
 from krm_fn.cli.formats import BASE, combined
-from krm_fn.cli.formats import Report as Checked
+from krm_fn.cli.formats import CheckReport as Checked
 from krm_fn.cli.pens import Pen
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.trees import Change, paths_in, trees_of
-from krm_fn.cli.units import PROCESSES, Request
+from krm_fn.cli.trees import CommitRange, paths_in, trees_of
+from krm_fn.cli.units import PROCESSES, CommandRequest
 from krm_fn.findings import results
-from krm_fn.reporting.describing import Part, describe
+from krm_fn.reporting.describing import PagePart, describe
 from krm_fn.reporting.input import Change as Changed
-from krm_fn.reporting.input import Report, Unit
+from krm_fn.reporting.input import DescribedUnit, Report
 from krm_fn.repositories.workspace import validating
 from krm_fn.sources.reading import STDIN
 
@@ -66,7 +66,7 @@ def report(output: str, **flags: Any) -> int:
     target = "" if output == "-" else output
     output_files.check([(FORMAT, target)])
     flags = {**flags, "cache": "", "executor": PROCESSES, "scheduler": None}
-    request, how = Request(flags=flags, checking=validating), units.judging_options(flags, listed=False)
+    request, how = CommandRequest(flags=flags, checking=validating), units.judging_options(flags, listed=False)
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
     request = request.but(before=before.objects) if before else request
@@ -74,7 +74,8 @@ def report(output: str, **flags: Any) -> int:
     checked = combined(found)
     checked = earlier.without_old(checked, before) if before else checked
     described = tuple(
-        Unit(part=each.described or Part(), target=each.name, cluster=each.cluster, findings=each.findings) for each in found
+        DescribedUnit(part=each.described or PagePart(), target=each.name, cluster=each.cluster, findings=each.findings)
+        for each in found
     )
     changes = _changes(request, bar) if before else {}
     with bar.at("Writing"):
@@ -106,7 +107,7 @@ def _named(path: str) -> str:
     return (is_dots and os.path.basename(os.path.abspath(path))) or path  # noqa: PTH100, PTH119
 
 
-def _report(paths: tuple[str, ...], described: tuple[Unit, ...], checked: Checked) -> Report:
+def _report(paths: tuple[str, ...], described: tuple[DescribedUnit, ...], checked: Checked) -> Report:
     return Report(
         paths=paths,
         units=described,
@@ -119,10 +120,10 @@ def _report(paths: tuple[str, ...], described: tuple[Unit, ...], checked: Checke
     )
 
 
-def _changes(request: Request, bar: Progress) -> Mapping[str, Any]:
+def _changes(request: CommandRequest, bar: Progress) -> Mapping[str, Any]:
     """What the change since the base does to each VM."""
     flags = request.flags
-    change = Change(base=flags["base"], merge_base=flags["merge_base"] is not False)
+    change = CommitRange(base=flags["base"], merge_base=flags["merge_base"] is not False)
     with trees_of(change, verbose=False) as trees:
         paths = paths_in(trees, request.named)
         base, head = (diff_units.read_tree(tree, paths, flags, bar) for tree in trees)
@@ -144,7 +145,7 @@ def _without_here(record: Object) -> Object:
     return {key: value for key, value in record.items() if (key, value) != ("target", os.curdir)}
 
 
-def _changed(group: Group) -> Changed:
+def _changed(group: RecordGroup) -> Changed:
     record = group.first
     return Changed(
         kind=record["kind"],

@@ -15,8 +15,8 @@ from krm_fn.cli import build_flags, completion, options, output_files, progress
 from krm_fn.cli.build_flags import build_flags_option
 from krm_fn.cli.cases import case as cases
 from krm_fn.cli.cases import running
-from krm_fn.cli.cases.running import Result, Run
-from krm_fn.cli.formats import Case as TestCase
+from krm_fn.cli.cases.running import CasesRun, Result
+from krm_fn.cli.formats import ReportCase as TestCase
 from krm_fn.cli.formats import counted, junit, tap
 from krm_fn.cli.progress import quiet_option
 from krm_fn.repositories import building
@@ -84,7 +84,7 @@ def test(folders: tuple[str, ...], outputs: tuple[str, ...], config_file: str | 
     if not found:
         raise InputError(f"no case found in {', '.join(folders)}; expected folders with {cases.EXPECTED}")
     bar = progress.shown(quiet=False)
-    how: Run = running.Run(
+    how: CasesRun = running.CasesRun(
         flags={**flags, "verbose": False, "follow_links": False, "helm": False, "exclude": (), "target": None, "cluster": None},
         config_file=config_file,
         budget=Budget(BASE),
@@ -102,7 +102,7 @@ def _cases(top: str) -> list[str]:
     return cases.folders(top)
 
 
-def _updated(found: list[str], tops: tuple[str, ...], how: Run) -> int:
+def _updated(found: list[str], tops: tuple[str, ...], how: CasesRun) -> int:
     """Write the expectations of all cases anew."""
     changed = [file for folder in found for file in running.update(folder, tops, how)]
     for file in changed:

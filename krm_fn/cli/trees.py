@@ -15,7 +15,7 @@ from krm_fn.repositories import commits
 from krm_fn.sources.files import is_within
 
 
-class Tree(Value):
+class SideTree(Value):
     """One side. Paths start from `folder`, and messages put `shown` before them.
 
     `root` is the root of the files, and `reach` the folder that references may not leave. `origin` is the root of the user's
@@ -63,14 +63,14 @@ class Tree(Value):
                 raise
 
 
-def of_folder(folder: str) -> Tree:
+def of_folder(folder: str) -> SideTree:
     """The side that a folder is."""
     place = os.path.realpath(folder)
     shown = "" if os.path.normpath(folder) == os.curdir else os.path.join(folder, "")  # noqa: PTH118
-    return Tree(folder=place, shown=shown, root=place, reach=os.path.realpath(os.curdir))
+    return SideTree(folder=place, shown=shown, root=place, reach=os.path.realpath(os.curdir))
 
 
-class Change(Value):
+class CommitRange(Value):
     """The commits that are compared, as the user names them. `head` is None for the working tree.
 
     `merge_base`: the base is the newest commit that both sides contain, as in a code review.
@@ -82,7 +82,7 @@ class Change(Value):
 
 
 @contextmanager
-def trees_of(change: Change, *, verbose: bool) -> Iterator[tuple[Tree, Tree]]:
+def trees_of(change: CommitRange, *, verbose: bool) -> Iterator[tuple[SideTree, SideTree]]:
     """Both sides of a change, with copies of what is not in the working tree. Raises: UsageError, InputError."""
     repository = commits.repository_of(os.curdir)
     given = repository.commit(change.base)
@@ -97,7 +97,7 @@ def trees_of(change: Change, *, verbose: bool) -> Iterator[tuple[Tree, Tree]]:
             yield old, _copy(repository, repository.commit(change.head), change.head, Path(scratch, "head"))
 
 
-def _merge_base(repository: commits.Repository, base: str, change: Change) -> str:
+def _merge_base(repository: commits.Repository, base: str, change: CommitRange) -> str:
     head = change.head or "HEAD"
     found = repository.merge_base(base, repository.commit(head))
     if not found:
@@ -106,28 +106,28 @@ def _merge_base(repository: commits.Repository, base: str, change: Change) -> st
     return found
 
 
-def _copy(repository: commits.Repository, commit: str, ref: str, root: Path) -> Tree:
+def _copy(repository: commits.Repository, commit: str, ref: str, root: Path) -> SideTree:
     root.mkdir()
     for path in commits.extract(repository, commit, root):
         options.note(f"{ref}:{path} is a git submodule; it is left out")
     folder = root / os.path.relpath(os.path.realpath(os.curdir), repository.root)
     folder.mkdir(parents=True, exist_ok=True)
-    return Tree(folder=str(folder), shown=f"{ref}:./", root=str(root), origin=repository.root)
+    return SideTree(folder=str(folder), shown=f"{ref}:./", root=str(root), origin=repository.root)
 
 
-def _working_tree(repository: commits.Repository) -> Tree:
+def _working_tree(repository: commits.Repository) -> SideTree:
     """The working tree without what no commit has: submodules, and what git ignores."""
     paths = [*repository.submodules(), *repository.ignored()]
     left_out = frozenset(os.path.join(repository.root, path) for path in paths)  # noqa: PTH118
-    return Tree(folder=os.path.realpath(os.curdir), shown="", root=repository.root, left_out=left_out)
+    return SideTree(folder=os.path.realpath(os.curdir), shown="", root=repository.root, left_out=left_out)
 
 
-def paths_in(trees: Sequence[Tree], paths: Sequence[str]) -> tuple[str, ...]:
+def paths_in(trees: Sequence[SideTree], paths: Sequence[str]) -> tuple[str, ...]:
     """The paths that the user names, as paths from the working directory. Raises: UsageError."""
     return tuple(_path_in(trees, path) for path in paths or (os.curdir,))
 
 
-def _path_in(trees: Sequence[Tree], path: str) -> str:
+def _path_in(trees: Sequence[SideTree], path: str) -> str:
     root = trees[0].origin
     if not is_within(path, [root]):
         raise UsageError(f"{path} is outside of the git repository {root}; --base compares only what is in the repository")

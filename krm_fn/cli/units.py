@@ -83,7 +83,7 @@ MOST_NAMED = 3  # targets in a message
 ONE = ("", "-")
 
 
-class Request(Value):
+class CommandRequest(Value):
     """What a command was called with, as flags by their names. `checking` makes the config to judge with of the one of users.
 
     `before` is what the units replace, by their keys, for policies. For the rest, see `Asked`.
@@ -170,7 +170,7 @@ def key_of(unit: Unit) -> Key:
     return (unit.target.folder, unit.kind) if unit.target else ("", unit.settings.file)
 
 
-def units_of(request: Request, workspace: Workspace) -> list[Unit]:
+def units_of(request: CommandRequest, workspace: Workspace) -> list[Unit]:
     """The units that are to be judged: those of folders, and all else that was named as one; or all as one.
 
     Raises: ConfigError, InputError, UsageError.
@@ -185,7 +185,7 @@ def units_of(request: Request, workspace: Workspace) -> list[Unit]:
     return [unit.but(before=request.before.get(key_of(unit))) for unit in found] if request.before else found
 
 
-def named(request: Request, paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> Unit:
+def named(request: CommandRequest, paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> Unit:
     """The unit of paths and builds that are one bundle. Raises: ConfigError, InputError, UsageError."""
     asked, flags, near = request.asked, request.flags, (*paths, *kustomizations)
     texts = reading.texts(
@@ -201,7 +201,7 @@ def named(request: Request, paths: tuple[str, ...], kustomizations: tuple[str, .
     return Unit(settings=TargetSettings(config=asked.checking(config), file=file), texts=texts)
 
 
-def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult]:
+def results_of(request: CommandRequest, how: Options, bar: Progress) -> list[UnitResult]:
     """What comes of each unit, and what there is to say of the rest.
 
     Raises: ConfigError, InputError, UsageError.
@@ -221,7 +221,7 @@ def results_of(request: Request, how: Options, bar: Progress) -> list[UnitResult
     return done
 
 
-def severity_at(request: Request, file: str, found: Sequence[UnitResult]) -> Mapping[str, str]:
+def severity_at(request: CommandRequest, file: str, found: Sequence[UnitResult]) -> Mapping[str, str]:
     """The severities for findings about a file that is no manifest: those of the only unit, else of the config next to it.
 
     Raises: ConfigError.
@@ -256,7 +256,9 @@ def refuse_nothing(paths: Sequence[str], done: Iterable[UnitResult], found: Disc
     raise NothingFoundError(f"no Kubernetes object found in {where}; expected YAML or JSON with apiVersion and kind")
 
 
-def _judged(request: Request, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]) -> list[UnitResult]:
+def _judged(
+    request: CommandRequest, how: Options, bar: Progress, units: Sequence[Unit], others: Sequence[Unit]
+) -> list[UnitResult]:
     """What comes of units, judged by processes of this machine or by workers."""
     judged = partial(running.judge_all, watch=partial(bar.watch, failed=lambda result: not result.built), reading=bar.watch)
     with workers_of(request.flags) as workers:
@@ -293,18 +295,18 @@ def _note_unjudged(workspace: Workspace, units: Iterable[Unit]) -> None:
         options.note(f"{about}: {listed(files, 'and', most=MOST_NAMED)}")
 
 
-def _check_cache(request: Request) -> None:
+def _check_cache(request: CommandRequest) -> None:
     """Raises: UsageError where the cache that is named could come with what is judged."""
     if request.flags["cache"] not in ("", users_folder()):
         _check_apart(request)
 
 
-def _check_apart(request: Request) -> None:
+def _check_apart(request: CommandRequest) -> None:
     judged = (path for path in request.named if path != STDIN)
     check_apart(request.flags["cache"], judged)
 
 
-def _cache(request: Request) -> Cache | None:
+def _cache(request: CommandRequest) -> Cache | None:
     folder, note = request.flags["cache"], options.note if request.flags["verbose"] else lambda _: None
     if not folder:
         return None

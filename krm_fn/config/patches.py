@@ -6,7 +6,7 @@ from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import dotted, number_of_values
-from krm_fn.base.targets import KEYS, Index, Target, target_of
+from krm_fn.base.targets import KEYS, Index, PatchTarget, target_of
 from krm_fn.base.value import Value
 from krm_fn.config.keys import child, hint, unlike, with_known_keys
 
@@ -24,7 +24,7 @@ class Patch(Value):
     """
 
     number: int
-    target: Target
+    target: PatchTarget
     operations: tuple[dict[str, Any], ...]
     cost: int
 

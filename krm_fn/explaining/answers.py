@@ -9,9 +9,9 @@ from krm_fn.base.objects import Object, kind_of, name_of, ref_of
 from krm_fn.base.paths import Path, as_map, dotted, get, with_integers
 from krm_fn.base.redaction import Place, reach, redact_at, shown_path
 from krm_fn.base.value import Value
-from krm_fn.explaining.attribution import TOPOLOGY, Given, attributed
+from krm_fn.explaining.attribution import TOPOLOGY, Attributed, attributed
 from krm_fn.explaining.inference import inferred
-from krm_fn.explaining.inputs import CONFIGURATION, DEFAULT, MATCHERS, OWN, PATCH, Giver, Givers, Source
+from krm_fn.explaining.inputs import CONFIGURATION, DEFAULT, MATCHERS, OWN, PATCH, Giver, Givers, ValueSource
 from krm_fn.explaining.rendering import Rendering
 from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.fields.topology import ignored_topology
@@ -105,7 +105,7 @@ class Shown:
 
     def __init__(self) -> None:
         self._paths: dict[Path, tuple[str, Place]] = {}
-        self.sources: dict[Source, Object] = {}
+        self.sources: dict[ValueSource, Object] = {}
 
     def text(self, path: Path) -> str:
         """The text of a path as far as it may be shown."""
@@ -153,7 +153,7 @@ class _Record:
             fields.setdefault(self._known.text(path), self._field(path, value, given))
         return {**shown, "fields": list(fields.values())}
 
-    def _field(self, path: Path, value: Any, given: Given) -> Object:
+    def _field(self, path: Path, value: Any, given: Attributed) -> Object:
         value = self._known.value(value, path)
         shown: Object = {"path": self._known.text(path), "value": value, "source": self._source(given.source)}
         if given.beside:
@@ -164,7 +164,7 @@ class _Record:
             shown["how"] = how
         return shown
 
-    def _source(self, source: Source) -> Object:
+    def _source(self, source: ValueSource) -> Object:
         """What gives a value, as plain data: `from`, the object, the field there, and its place among the items."""
         if source.part is OWN:
             return {**self._own, "field": self._known.text(source.path)}
@@ -175,7 +175,7 @@ class _Record:
             known = self._known.sources[source] = self._given(source)
         return {**known}
 
-    def _given(self, source: Source) -> Object:
+    def _given(self, source: ValueSource) -> Object:
         part = source.part
         if part is DEFAULT:
             return {"from": part.kind, "release": str(self._analysis.release)}
@@ -234,7 +234,7 @@ class _Record:
         inside = {"inside": dotted(entry.path)} if entry.path else {}
         return {"item": entry.item, **inside, **({"file": file, "index": index} if file else {})}
 
-    def _how(self, path: Path, source: Source) -> str:
+    def _how(self, path: Path, source: ValueSource) -> str:
         """How a size was worked out; "" for other values."""
         resolution, prefix = self._rendering.resolution, self._rendering.prefix
         if resolution is None or resolution.instancetype is None or source.part is OWN:

@@ -15,7 +15,7 @@ from krm_fn.explaining.inputs import (
     PREFERENCE,
     PRESET,
     Giver,
-    Source,
+    ValueSource,
 )
 from krm_fn.explaining.rendering import ABSENT, Rendering, differences, flat
 from krm_fn.kubevirt.fields.topology import laid_out
@@ -26,23 +26,23 @@ TOPOLOGY = ("sockets", "cores", "threads")
 ORDER = (INSTANCETYPE, PREFERENCE, PRESET, CONFIGURATION, PATCH)  # in which they are applied
 
 
-class Given(Value):
+class Attributed(Value):
     """Who gives a value, who else decides it, and who had no say, each of these with the value that it wanted."""
 
-    source: Source
-    beside: tuple[Source, ...] = ()
-    lost: tuple[tuple[Source, Any], ...] = ()
+    source: ValueSource
+    beside: tuple[ValueSource, ...] = ()
+    lost: tuple[tuple[ValueSource, Any], ...] = ()
 
 
 class Candidate(Value):
     """A value that a source has for a leaf, with the note that says so. `source` is DEFAULT for a field that nobody wrote."""
 
     note: Noted
-    source: Source
+    source: ValueSource
     value: Any
 
 
-def attributed(rendering: Rendering) -> dict[Path, tuple[Any, Given]]:
+def attributed(rendering: Rendering) -> dict[Path, tuple[Any, Attributed]]:
     """The leaves of a rendered object, and for each of them who gives it."""
     return _Attribution(rendering).found()
 
@@ -53,8 +53,8 @@ class _Attribution:
         self._parts: dict[Any, Giver] = {}  # by who gives values
         self._written = flat(rendering.entry.obj)
         self._layers: dict[Path, list[Candidate]] = {}
-        self._around: dict[Path, Source] = {}  # by the place of a map or list that a source wrote
-        written: dict[Source, dict[Path, None]] = {}
+        self._around: dict[Path, ValueSource] = {}  # by the place of a map or list that a source wrote
+        written: dict[ValueSource, dict[Path, None]] = {}
         for note, source in self._sourced():
             for rest, value in flat(note.value).items():
                 below, count = _below(source, rest)
@@ -69,15 +69,15 @@ class _Attribution:
                 written.setdefault(source, {})[note.at] = None
         self._effects = list(rendering.effects(written))
         self._patched = {
-            (*each.place, *path): Source(part=rendering.parts.patches, path=(each.patch, "patch", each.operation))
+            (*each.place, *path): ValueSource(part=rendering.parts.patches, path=(each.patch, "patch", each.operation))
             for each in rendering.patched
             for path in differences(each.after, each.before)
         }
 
-    def found(self) -> dict[Path, tuple[Any, Given]]:
+    def found(self) -> dict[Path, tuple[Any, Attributed]]:
         return {path: (value, self._given(path, value)) for path, value in flat(self._rendering.whole).items()}
 
-    def _sourced(self) -> Iterator[tuple[Noted, Source]]:
+    def _sourced(self) -> Iterator[tuple[Noted, ValueSource]]:
         """The notes with the fields that they are of, the first one of each field for each place."""
         seen = set()
         for note in self._rendering.notes:
@@ -86,7 +86,7 @@ class _Attribution:
                 seen.add((note.at, source))
                 yield note, source
 
-    def _source(self, giver: Any, field: Path) -> Source:
+    def _source(self, giver: Any, field: Path) -> ValueSource:
         """The field of a note; DEFAULT for one that is not in the user's object."""
         key = giver if isinstance(giver, str) else id(giver)  # the bundle keeps its entries
         part = self._parts.get(key)
@@ -94,22 +94,22 @@ class _Attribution:
             part = self._parts[key] = self._rendering.parts.of(giver, self._rendering.resolution)
         return self._rendering.parts.source(part, field)
 
-    def _given(self, path: Path, value: Any) -> Given:
+    def _given(self, path: Path, value: Any) -> Attributed:
         own = self._written.get(path, ABSENT)
         if same(own, value):
-            return Given(source=Source(part=OWN, path=path), lost=self._lost(path, value))
+            return Attributed(source=ValueSource(part=OWN, path=path), lost=self._lost(path, value))
         source, *beside = self._sources(path, value) or [BY_DEFAULT]
-        lost = () if own is ABSENT else ((Source(part=OWN, path=path), own),)
-        return Given(source=source, beside=tuple(beside), lost=lost)
+        lost = () if own is ABSENT else ((ValueSource(part=OWN, path=path), own),)
+        return Attributed(source=source, beside=tuple(beside), lost=lost)
 
-    def _lost(self, path: Path, value: Any) -> tuple[tuple[Source, Any], ...]:
+    def _lost(self, path: Path, value: Any) -> tuple[tuple[ValueSource, Any], ...]:
         """The field that would give another value if the object had none."""
         first = next(iter(self._layers.get(path, ())), None)
         if first is None or first.source.part is DEFAULT or same(first.value, value) or isinstance(value, CONTAINERS):
             return ()
         return ((first.source, first.value),)
 
-    def _sources(self, path: Path, value: Any) -> list[Source]:
+    def _sources(self, path: Path, value: Any) -> list[ValueSource]:
         """Who gives a value that is not the object's own: first those that have it, in the order in which they are applied."""
         if path in self._patched:
             return [self._patched[path]]
@@ -126,7 +126,7 @@ class _Attribution:
         if not found and not self._rendering.is_completed(path) and (around := self._enclosing(path)):
             found[around] = 1
 
-        def rank(source: Source) -> tuple[Any, ...]:
+        def rank(source: ValueSource) -> tuple[Any, ...]:
             equal = same(get(source.part.tree, source.path), value)
             return 0 if equal else found[source], ORDER.index(source.part.kind), _place(source.part.tree, source.path)
 
@@ -140,7 +140,7 @@ class _Attribution:
                 found = None if not same(each.value, value) else found or each
         return found
 
-    def _beside(self, layer: Candidate) -> Iterator[Source]:
+    def _beside(self, layer: Candidate) -> Iterator[ValueSource]:
         """The other fields that decide what a field writes."""
         note = layer.note
         beside = [self._source(*each) for each in note.beside]
@@ -150,12 +150,12 @@ class _Attribution:
             beside.append(around)
         yield from (each for each in beside if each.part is not DEFAULT and each != layer.source)
 
-    def _read(self, note: Noted) -> list[Source]:
+    def _read(self, note: Noted) -> list[ValueSource]:
         """The fields that wrote the value that the field of a note reads."""
         layers = self._layers.get(note.read, ()) if note.read else ()
         return [each.source for each in layers if not each.note.kept and each.source.part is not DEFAULT]
 
-    def _enclosing(self, path: Path) -> Source | None:
+    def _enclosing(self, path: Path) -> ValueSource | None:
         """Who wrote the map or list around a place, if that is not the object's own."""
         found = (self._around.get(path[:end]) for end in range(len(path) - 1, 0, -1))
         return next(filter(None, found), None)
@@ -182,7 +182,7 @@ class _Attribution:
         return laid_out(0, preference, self._rendering.analysis.release)
 
 
-def _below(source: Source, rest: Path) -> tuple[Source, int]:
+def _below(source: ValueSource, rest: Path) -> tuple[ValueSource, int]:
     """The field below a source that has a leaf of its value, of a list the list; and how many steps below it is."""
     around, count = get(source.part.tree, source.path), 0
     while count < len(rest) and isinstance(around, dict) and rest[count] in around:
@@ -191,7 +191,7 @@ def _below(source: Source, rest: Path) -> tuple[Source, int]:
     return (source.but(path=(*source.path, *rest[:count])) if count else source), count
 
 
-def _is_around(one: Source, other: Source) -> bool:
+def _is_around(one: ValueSource, other: ValueSource) -> bool:
     """True for a field and another one in it."""
     return one.part is other.part and len(one.path) < len(other.path) and other.path[: len(one.path)] == one.path
 

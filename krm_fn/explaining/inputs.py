@@ -12,7 +12,7 @@ from krm_fn.base.encoding import from_base64
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, get, is_set, put_in
 from krm_fn.base.value import Value
-from krm_fn.findings.limits import Budget
+from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.resolve.matcher import MATCHERS as ROWS
@@ -55,7 +55,7 @@ class Giver(Value):
 OWN, DEFAULT = Giver(kind="vm"), Giver(kind="default")  # the object itself, and KubeVirt's defaults
 
 
-class Source(Value):
+class ValueSource(Value):
     """What gives a value: a part, and the path of a field in its tree, or in the object itself.
 
     `same` says what gives the same value without this field: "another" source, KubeVirt's "default", or the "layout" of any
@@ -67,13 +67,13 @@ class Source(Value):
     same: str = ""
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Source and other.part is self.part and other.path == self.path and other.same == self.same
+        return type(other) is ValueSource and other.part is self.part and other.path == self.path and other.same == self.same
 
     def __hash__(self) -> int:
         return hash((self.part, self.path, self.same))
 
 
-BY_DEFAULT = Source(part=DEFAULT)
+BY_DEFAULT = ValueSource(part=DEFAULT)
 
 
 class Givers:
@@ -81,23 +81,23 @@ class Givers:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis, self.settings = analysis, Settings(analysis)
-        self._sections = Budget(MOST_SECTIONS, f"{TOO_MANY}; narrow the selectors of the presets, or name fewer files")
+        self._sections = ProductLimit(MOST_SECTIONS, f"{TOO_MANY}; narrow the selectors of the presets, or name fewer files")
         self.patches = Giver(kind=PATCH, tree=list(analysis.settings.patches), root=PATCHES)
         self._known: dict[tuple[Any, ...], Giver] = {}  # a kept part keeps its object, so that no other gets its id
-        self._sources: dict[tuple[Giver, Path], Source] = {}
+        self._sources: dict[tuple[Giver, Path], ValueSource] = {}
 
     def count(self, sections: int) -> None:
         """Count so many sections of presets for one instance. Raises: InputError."""
         self._sections.take(max(sections - FEW_SECTIONS, 0))
 
-    def source(self, part: Giver, field: Path) -> Source:
+    def source(self, part: Giver, field: Path) -> ValueSource:
         """The field of a note as it stands in the user's object; one of DEFAULT if it is not there."""
         key = part, field
         if key not in self._sources:
             if len(self._sources) >= REMEMBERED:
                 self._sources.clear()
             below = field[len(PRESET_DOMAIN) :] if part.kind == PRESET else field if part.root == DATA else field[1:]
-            self._sources[key] = Source(part=part, path=below) if get(part.tree, below) is not None else BY_DEFAULT
+            self._sources[key] = ValueSource(part=part, path=below) if get(part.tree, below) is not None else BY_DEFAULT
         return self._sources[key]
 
     def of(self, giver: Any, resolution: Resolution | None) -> Giver:
@@ -157,15 +157,15 @@ class Settings:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._without: list[tuple[Source, Cluster]] | None = None
-        self._deciding: dict[frozenset[tuple[str, ...]], list[tuple[Source, Cluster]]] = {}
+        self._without: list[tuple[ValueSource, Cluster]] | None = None
+        self._deciding: dict[frozenset[tuple[str, ...]], list[tuple[ValueSource, Cluster]]] = {}
 
     def asked(self) -> ReadCluster:
         """The cluster, as one that keeps what is read of it."""
         cluster = self._analysis.cluster
         return ReadCluster(configuration=cluster.configuration, annotations=cluster.annotations, known=cluster.known)
 
-    def deciding(self, asked: ReadCluster) -> list[tuple[Source, Cluster]]:
+    def deciding(self, asked: ReadCluster) -> list[tuple[ValueSource, Cluster]]:
         """The settings without which something that was read of the cluster is another value, and the cluster without each."""
         if self._without is None:
             self._without = list(self._clusters())
@@ -179,18 +179,18 @@ class Settings:
             ]
         return self._deciding[read]
 
-    def _clusters(self) -> Iterator[tuple[Source, Cluster]]:
+    def _clusters(self) -> Iterator[tuple[ValueSource, Cluster]]:
         analysis, (held, root) = self._analysis, cluster_entry(self._analysis.bundle)
         given, objects = analysis.settings.configuration, [held.obj] if held else []
         part = Giver(kind=CONFIGURATION, tree=given, root=KUBEVIRT)
         for path in fields(given):
             settings = analysis.settings.but(configuration=without(given, path))
-            yield Source(part=part, path=path), cluster_of(Bundle(objects), settings, analysis.release)
+            yield ValueSource(part=part, path=path), cluster_of(Bundle(objects), settings, analysis.release)
         tree = as_map(get(held.obj, root)) if held else {}
         part = Giver(kind=CONFIGURATION, tree=tree, root=root, entry=held)
         for path in fields(tree):
             other = put_in(held.obj, root, without(tree, path)) if held else {}
-            yield Source(part=part, path=path), cluster_of(Bundle([other]), analysis.settings, analysis.release)
+            yield ValueSource(part=part, path=path), cluster_of(Bundle([other]), analysis.settings, analysis.release)
 
 
 def cluster_entry(bundle: Bundle) -> tuple[Entry | None, Path]:

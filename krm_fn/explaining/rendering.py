@@ -8,8 +8,8 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import SCALARS, Path, copy, get, put_in
 from krm_fn.base.value import Value
-from krm_fn.explaining.inputs import Givers, Source
-from krm_fn.findings.limits import Budget
+from krm_fn.explaining.inputs import Givers, ValueSource
+from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.expand.defaults import is_read
 from krm_fn.kubevirt.facts import Resolution
@@ -20,12 +20,12 @@ from krm_fn.pipeline.analysis import Analysis
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.pipeline.patching import Applying, Written
+    from krm_fn.pipeline.patching import Applying, WrittenPlace
 Leaves = dict[Path, Any]
 
 ABSENT: Any = object()
 SIZES = (("domain", "resources"), ("domain", "memory", "hugepages"))  # from which the default of another size is worked out
-ENDLESS = Budget(1 << 62, "")  # a VM that is rendered again without a setting of the cluster was counted before
+ENDLESS = ProductLimit(1 << 62, "")  # a VM that is rendered again without a setting of the cluster was counted before
 
 
 class Effect(Value):
@@ -34,7 +34,7 @@ class Effect(Value):
     `needed`: the object can't be rendered without the field alone, so these are the leaves that KubeVirt's own settings change.
     """
 
-    source: Source
+    source: ValueSource
     changes: Leaves
     needed: bool = False
 
@@ -53,7 +53,7 @@ class Rendering:
         start, skipped = (prefix, 0) if resolution else (template_path(entry.obj) or (), len(TEMPLATE))
         self._start = (*start, *INSTANCE_SPEC[skipped:])
         self._trace, self._asked = Trace(start, skipped), parts.settings.asked()
-        self.patched: list[Written] = []
+        self.patched: list[WrittenPlace] = []
         self._unpatched = self._rendered(self.analysis.but(trace=self._trace, cluster=self._asked))
         self.whole = self._unpatched
         if applying and resolution and self._unpatched is not None:
@@ -91,7 +91,7 @@ class Rendering:
         found = patched(applying.but(written=self.patched), self.entry, self.prefix, rendered)
         return rendered if found is None else found.obj if isinstance(found, Patched) else None
 
-    def effects(self, written: dict[Source, dict[Path, None]]) -> Iterator[Effect]:
+    def effects(self, written: dict[ValueSource, dict[Path, None]]) -> Iterator[Effect]:
         """What settings of the cluster, and the fields that wrote at some places, decide through KubeVirt's defaults."""
         if self._trace.before is not None:
             yield from self._through_defaults(written)
@@ -103,9 +103,9 @@ class Rendering:
             if other is not None:
                 yield Effect(source=source, changes=differences(self._unpatched, other), needed=needed)
 
-    def _through_defaults(self, written: dict[Source, dict[Path, None]]) -> Iterator[Effect]:
+    def _through_defaults(self, written: dict[ValueSource, dict[Path, None]]) -> Iterator[Effect]:
         start, release = len(self._start), self.analysis.release
-        read: dict[Source, list[Path]] = {}
+        read: dict[ValueSource, list[Path]] = {}
         for source, places in written.items():
             inside = [each[start:] for each in places if each[:start] == self._start]
             if any(is_read(each, release) for each in inside):

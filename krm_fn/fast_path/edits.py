@@ -15,7 +15,7 @@ PLACEHOLDER = b"- items: of the list\n"
 WRITTEN_AT_ONCE = 1 << 16  # bytes
 
 
-class Edits:
+class ListEdits:
     """The changes so far, by the number of the item: of its lines, or its complete text."""
 
     def __init__(self, listing: Listing) -> None:

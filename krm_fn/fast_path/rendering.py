@@ -14,10 +14,10 @@ from krm_fn.base.bundle import LIST, Entry, is_list
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.objects import IGNORE, LIST_VERSIONS, PREVIOUS_NAMES, Object, annotations_of
 from krm_fn.base.paths import put_in
-from krm_fn.fast_path.edits import Edits
+from krm_fn.fast_path.edits import ListEdits
 from krm_fn.fast_path.index import ListingBundle
 from krm_fn.fast_path.listing import VM, Listing, Unreadable
-from krm_fn.fast_path.shapes import Changes, Likeness, Shape
+from krm_fn.fast_path.shapes import Changes, ItemShape, Likeness
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import schema
 from krm_fn.kubevirt.api_versions import is_served
@@ -58,7 +58,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
         if listing.head.get("apiVersion") not in LIST_VERSIONS or not fits(settings):
             return None
         listing.load()
-        passed = None if needs_all_objects(listing) else Run(listing, settings)
+        passed = None if needs_all_objects(listing) else ListRun(listing, settings)
         findings = passed.findings() if passed and not passed.analysis.presets else None
     except (NotPlain, InputError, ConfigError, Unreadable):
         return None
@@ -96,12 +96,12 @@ def needs_all_objects(listing: Listing) -> bool:
     )
 
 
-class Run:
+class ListRun:
     """A run over a listing, and its findings so far."""
 
     def __init__(self, listing: Listing, settings: Config) -> None:
         """Raises: Unreadable."""
-        self.listing, self.settings, self.edits = listing, settings, Edits(listing)
+        self.listing, self.settings, self.edits = listing, settings, ListEdits(listing)
         self.analysis: Analysis = analysis_of(ListingBundle(listing), settings)
         self.resolver: Resolver = self.analysis.resolver()
         self.of_schemas: list[Finding] = []
@@ -110,7 +110,7 @@ class Run:
         self.unmet: list[VmFacts] = []
         self.removed = False
         self.missed = False  # an entry of the catalogue was not found
-        self.sound: set[Shape] = set()  # their keys have no findings
+        self.sound: set[ItemShape] = set()  # their keys have no findings
         self.outcomes: dict[Likeness, Changes] = {}
         name = f"{modes.__name__}.{settings.mode}"
         __import__(name)
@@ -186,7 +186,7 @@ class Run:
                 self.note_use(facts)
         return found[-1] if found else None
 
-    def examine_for_all(self, number: int, shape: Shape, difference: tuple[int | str, ...]) -> VmFacts | None:
+    def examine_for_all(self, number: int, shape: ItemShape, difference: tuple[int | str, ...]) -> VmFacts | None:
         """Report and change all VMs of a likeness, with an object that represents them.
 
         None, and nothing is done, if each VM must be read itself.

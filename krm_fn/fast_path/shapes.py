@@ -32,7 +32,7 @@ from krm_fn.yamlio.plain.lines import (
 # The lines with a READ value that differs from the value in the shape's first item: number and line of each.
 Difference = tuple[int | str, ...]
 # Items that have the same shape and difference are rendered in the same way.
-Likeness = tuple["Shape", Difference]
+Likeness = tuple["ItemShape", Difference]
 Names = tuple[str | None, str | None]
 # A text replaces the lines `start` to `end` of an item, change after change; see `krm_fn.yamlio.plain.changes`.
 Changes = tuple[int | str | None, ...]
@@ -45,7 +45,7 @@ LIKENESSES = 20_000  # that are kept
 PATIENCE = 150  # items of a sort for which shapes need not pay: 64 shapes in turn are all known after so many
 
 
-class Line:
+class EntryLine:
     """A line that starts an entry: its number and column, the entry's key, path and place (the path with indexes), and the
     value's kind.
 
@@ -59,7 +59,7 @@ class Line:
         self.end = number + 1
 
 
-class Shape:
+class ItemShape:
     """The lines of an item and how they may differ. `heads` are the parts of lines before their values, "" for a fixed line."""
 
     def __init__(self, text: str, value: dict[str, Any], layout: Layout, uses: Uses) -> None:
@@ -72,7 +72,7 @@ class Shape:
         self.texts = lines = text.split("\n")
         self.heads, self.uses = [""] * len(lines), [FIXED] * len(lines)
         self.places: dict[int, Path] = {}  # of lines with values
-        self._blocks: list[Line] = []  # those that may differ
+        self._blocks: list[EntryLine] = []  # those that may differ
         for line in entries(lines):
             self._take(line, uses(line.path[1:]))
         numbers = {place: number for number, place in self.places.items()}
@@ -85,7 +85,7 @@ class Shape:
         self._fixed, self._free = self._fixed_of(lines), self._free_of(lines)
         self._rows = [(number, self.heads[number], len(self.heads[number]), self.uses[number]) for number in free]
 
-    def _take(self, line: Line, use: int) -> None:
+    def _take(self, line: EntryLine, use: int) -> None:
         """Note how the lines of an entry may differ. Raises: NotPlain."""
         number, text = line.number, self.texts[line.number]
         if line.key is not None and line.kind == SCALAR:
@@ -192,7 +192,7 @@ def _takes(line: str, rest: str, use: int) -> bool:
     return kind == SCALAR and (use == ANY or isinstance(value, str))
 
 
-def entries(lines: list[str]) -> Iterator[Line]:
+def entries(lines: list[str]) -> Iterator[EntryLine]:
     """The lines of an item that start an entry, without blocks of text. Paths and places start in the list of items.
 
     Raises: NotPlain for comments and empty lines between them.
@@ -219,7 +219,7 @@ def entries(lines: list[str]) -> Iterator[Line]:
             column = indent if key is None else indent + 2
         if key is not None:
             path, place = (*path, key), (*place, key)
-        line = Line(at, column, key, path, place, kind)
+        line = EntryLine(at, column, key, path, place, kind)
         if kind in BLOCKS:
             line.end = literal(lines, at + 1, column, kind)[1]
         yield line
@@ -244,7 +244,7 @@ class Sort:
     __slots__ = ("by_length", "hits", "kept", "looked_up", "seen")
 
     def __init__(self) -> None:
-        self.by_length: dict[int, list[Shape]] = {}
+        self.by_length: dict[int, list[ItemShape]] = {}
         self.seen: set[int] = set()  # the hashes of skeletons of items from which no shape was learned
         self.kept = self.looked_up = self.hits = 0
 
@@ -287,7 +287,7 @@ class Shapes:
             sort.seen.clear()
         return None
 
-    def _likeness(self, shape: Shape, difference: Difference) -> Likeness:
+    def _likeness(self, shape: ItemShape, difference: Difference) -> Likeness:
         """One object for all equal likenesses, because there are many."""
         if len(self._likenesses) >= LIKENESSES:
             self._likenesses.clear()
@@ -310,7 +310,7 @@ class Shapes:
         """The likeness of an item that was read, and of later items like it; None if such items have no shape."""
         uses = self._uses_of(str(value["kind"]))
         try:
-            shape = Shape(text, value, layout, uses) if uses else None
+            shape = ItemShape(text, value, layout, uses) if uses else None
         except NotPlain:
             return None
         if shape is None:

@@ -116,7 +116,7 @@ class InAll:
                 yield Finding(rule=sort[0], severity=sort[1], message=message, more=more)
 
 
-class Budget:
+class ProductLimit:
     """A limit on work that grows with the product of two numbers of objects. The message has the fix."""
 
     __slots__ = ("_left", "_message")

@@ -35,7 +35,7 @@ SPECIAL = frozenset("*?[\\")
 UNITS, OF_PATTERN = 20_000_000, 50
 
 
-class Rule(NamedTuple):
+class IgnoreRule(NamedTuple):
     """One line: the folder that it is for, the steps of its pattern, and what it says of the files that match.
 
     `name` is one that each file has in its path which the rule matches, "" for a pattern.
@@ -110,21 +110,21 @@ def _text(file: str) -> str:
         raise FluxError("path", f"{FILE} can't be read: {error.strerror}") from None
 
 
-def _rules(text: str, folder: tuple[str, ...] = ()) -> list[Rule]:
+def _rules(text: str, folder: tuple[str, ...] = ()) -> list[IgnoreRule]:
     lines = (line.removesuffix("\r") for line in text.split("\n"))
     return [_rule(line, folder) for line in lines if line.strip() and not line.startswith("#")]
 
 
-def _rule(line: str, folder: tuple[str, ...]) -> Rule:
+def _rule(line: str, folder: tuple[str, ...]) -> IgnoreRule:
     pattern = line.removeprefix("!")
     if not pattern.endswith("\\ "):
         pattern = pattern.rstrip(" ")
     steps = tuple(pattern.removesuffix("/").split("/"))
     name = next((step for step in steps if step and SPECIAL.isdisjoint(step)), "")
-    return Rule(folder, steps, line != line.removeprefix("!"), pattern.endswith("/"), name)
+    return IgnoreRule(folder, steps, line != line.removeprefix("!"), pattern.endswith("/"), name)
 
 
-def _covers(rule: Rule, path: Steps) -> bool:
+def _covers(rule: IgnoreRule, path: Steps) -> bool:
     depth = len(rule.folder)
     if len(path) <= depth or tuple(path[:depth]) != rule.folder:
         return False
@@ -135,7 +135,7 @@ def _covers(rule: Rule, path: Steps) -> bool:
     return at is not None and not (rule.folders_only and at == len(below) - 1)
 
 
-def _covers_path(rule: Rule, path: Steps) -> bool:
+def _covers_path(rule: IgnoreRule, path: Steps) -> bool:
     """True for a path that starts with what a pattern of several steps matches."""
     left, found, any_depth = list(path), False, False
     for number, step in enumerate(rule.steps):

@@ -51,7 +51,7 @@ ROLLOUTS = (
 )
 
 
-class Machine(Value):
+class MachineDefault(Value):
     """The machine type of an architecture if the cluster sets none for all: `key` is its place in the configuration."""
 
     architecture: str
@@ -63,13 +63,13 @@ class Machine(Value):
 
 # The last row is for all other architectures, including an empty one.
 MACHINES = (
-    Machine(architecture="arm64", key="arm64", default="virt"),
-    Machine(architecture="ppc64le", key="ppc64le", default="pseries", until=(1, 7)),
-    Machine(
+    MachineDefault(architecture="arm64", key="arm64", default="virt"),
+    MachineDefault(architecture="ppc64le", key="ppc64le", default="pseries", until=(1, 7)),
+    MachineDefault(
         architecture="s390x", key="", default="s390-ccw-virtio", since=(1, 3), until=(1, 7)
     ),  # upstream does not read its configuration
-    Machine(architecture="s390x", key="s390x", default="s390-ccw-virtio", since=(1, 7)),
-    Machine(architecture="", key="amd64", default="q35"),
+    MachineDefault(architecture="s390x", key="s390x", default="s390-ccw-virtio", since=(1, 7)),
+    MachineDefault(architecture="", key="amd64", default="q35"),
 )
 
 
@@ -255,7 +255,7 @@ def kubevirt_of(bundle: Bundle) -> Entry | None:
     return found[0] if found and not different else None
 
 
-class Named(Value):
+class NamedRelease(Value):
     """The release that an object names at `path`, as written; `release` is None if it is not supported.
 
     For a patch release that is newer than the known ones, `release` is the newest known one.
@@ -278,14 +278,14 @@ def release_of(bundle: Bundle, settings: Config) -> Release:
     return release
 
 
-def named_release(bundle: Bundle) -> Named | None:
+def named_release(bundle: Bundle) -> NamedRelease | None:
     """The release that the bundle's KubeVirt object names, or None."""
     entry = kubevirt_of(bundle)
     for path in NAMED_AT if entry else ():
         written = text(get(entry.obj, path)) if entry else ""
         numbers = _numbers(written)
         if entry and numbers:
-            return Named(entry=entry, path=path, written=written, release=_known(*numbers))
+            return NamedRelease(entry=entry, path=path, written=written, release=_known(*numbers))
     return None
 
 

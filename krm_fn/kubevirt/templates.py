@@ -25,7 +25,7 @@ WHOLE = re.compile(r"\$\{\{([A-Za-z0-9_]+)\}\}")
 MARK = "${"
 
 
-class Kind(NamedTuple):
+class TemplateKind(NamedTuple):
     """A kind of template: where its parameters stand, and its objects, or the only one; `made` is what that has to be.
 
     `named`: the object is called like the template, with more.
@@ -40,14 +40,16 @@ class Kind(NamedTuple):
 VM = (("apiVersion", f"{CORE}/v1"), ("kind", "VirtualMachine"))
 MACHINES = "infrastructure.cluster.x-k8s.io"
 KINDS = {
-    **dict.fromkeys([("template.openshift.io", "Template"), ("", "Template")], Kind(("parameters",), ("objects",))),
-    ("template.kubevirt.io", "VirtualMachineTemplate"): Kind(
+    **dict.fromkeys([("template.openshift.io", "Template"), ("", "Template")], TemplateKind(("parameters",), ("objects",))),
+    ("template.kubevirt.io", "VirtualMachineTemplate"): TemplateKind(
         ("spec", "parameters"),
         ("spec", "virtualMachine"),
         VM,
     ),
-    (MACHINES, "KubevirtMachineTemplate"): Kind((), ("spec", "template", "spec", "virtualMachineTemplate"), VM, named=True),
-    (MACHINES, "KubevirtMachine"): Kind((), ("spec", "virtualMachineTemplate"), VM, named=True),
+    (MACHINES, "KubevirtMachineTemplate"): TemplateKind(
+        (), ("spec", "template", "spec", "virtualMachineTemplate"), VM, named=True
+    ),
+    (MACHINES, "KubevirtMachine"): TemplateKind((), ("spec", "virtualMachineTemplate"), VM, named=True),
 }
 
 
@@ -85,7 +87,7 @@ def parameter_of(template: Template, value: Any) -> Path | None:
     return next(((*at, number, "value") for number, each in declared if each.get("name") == found[1] and "value" in each), None)
 
 
-def _objects(entry: Entry, kind: Kind) -> Iterator[tuple[Path, Object]]:
+def _objects(entry: Entry, kind: TemplateKind) -> Iterator[tuple[Path, Object]]:
     """The objects as they are written, with their paths."""
     written = get(entry.obj, kind.objects)
     if isinstance(written, dict):
@@ -95,7 +97,7 @@ def _objects(entry: Entry, kind: Kind) -> Iterator[tuple[Path, Object]]:
             yield (*kind.objects, number), obj
 
 
-def _called(obj: Object, entry: Entry, kind: Kind) -> Object:
+def _called(obj: Object, entry: Entry, kind: TemplateKind) -> Object:
     return {**obj, "metadata": {**as_map(obj.get("metadata")), "name": name_of(entry.obj)}} if kind.named else obj
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from krm_fn.base.value import Value
 
 if TYPE_CHECKING:
-    from krm_fn.lsp.index import Place
+    from krm_fn.lsp.index import NamePlace
 
 
 class Span(Value):
@@ -18,11 +18,11 @@ class Span(Value):
     end: int
 
 
-class Related(Value):
+class RelatedPlace(Value):
     """Another place that a diagnostic names."""
 
     message: str
-    place: Place
+    place: NamePlace
 
 
 class Diagnostic(Value):
@@ -33,7 +33,7 @@ class Diagnostic(Value):
     message: str
     rule: str
     doc: str
-    related: tuple[Related, ...] = ()
+    related: tuple[RelatedPlace, ...] = ()
     fingerprint: str = ""
 
 
@@ -55,7 +55,7 @@ class Completion(Value):
     deprecated: bool = False
 
 
-class Edit(Value):
+class LineEdit(Value):
     """New text for whole lines: from `first` up to and without `last`."""
 
     first: int
@@ -67,7 +67,7 @@ class Action(Value):
     """A quick fix: its edits in one file, and the fingerprint of the finding that it mends."""
 
     title: str
-    edits: tuple[Edit, ...]
+    edits: tuple[LineEdit, ...]
     fingerprint: str
     certain: bool = False
 

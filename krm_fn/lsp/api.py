@@ -22,7 +22,7 @@ METADATA = ("name", "namespace", "labels", "annotations")
 BOOLEANS = ("true", "false")
 
 
-class Field(Value):
+class ApiField(Value):
     """A field: `type` in words, the `values` that it may have if they are listed, and the releases that lack or have it.
 
     `elsewhere` are the spans of releases that know a field which the target release does not know. `is_list` and `is_map` say
@@ -49,7 +49,7 @@ def node_at(api_version: str, kind: str, path: Sequence[Any], release: Release) 
     return node
 
 
-def fields_at(api_version: str, kind: str, path: Sequence[Any], release: Release) -> list[Field]:
+def fields_at(api_version: str, kind: str, path: Sequence[Any], release: Release) -> list[ApiField]:
     """The fields below a place, in the order of the API."""
     node = node_at(api_version, kind, path, release)
     if node is None or not node.of_map:
@@ -58,7 +58,7 @@ def fields_at(api_version: str, kind: str, path: Sequence[Any], release: Release
     return [_field(name, node, node.fields[name]) for name in names]
 
 
-def field_at(api_version: str, kind: str, path: Sequence[Any], release: Release) -> Field | None:
+def field_at(api_version: str, kind: str, path: Sequence[Any], release: Release) -> ApiField | None:
     """The field at a place; None if it is not known in any release."""
     if not path:
         return None
@@ -71,7 +71,7 @@ def field_at(api_version: str, kind: str, path: Sequence[Any], release: Release)
         found = _field(name, parent, node)
         return found if found.values else found.but(values=_admitted(api_version, kind, path, release))
     spans = parent.spans(name) if parent.spans else ()
-    return Field(name=name, type="", elsewhere=tuple(spans)) if spans else None
+    return ApiField(name=name, type="", elsewhere=tuple(spans)) if spans else None
 
 
 def _admitted(api_version: str, kind: str, path: Sequence[Any], release: Release) -> tuple[str, ...]:
@@ -92,8 +92,8 @@ def _admitted(api_version: str, kind: str, path: Sequence[Any], release: Release
     return ()
 
 
-def _field(name: str, parent: SchemaNode, node: SchemaNode) -> Field:
-    return Field(
+def _field(name: str, parent: SchemaNode, node: SchemaNode) -> ApiField:
+    return ApiField(
         name=name,
         type=_words(node),
         values=tuple(_values(node)),

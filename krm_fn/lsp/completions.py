@@ -13,18 +13,18 @@ from krm_fn.kubevirt.resolve.matcher import MATCHERS
 from krm_fn.kubevirt.schema.kinds import KINDS
 from krm_fn.lsp.answers import Completion, Span
 from krm_fn.lsp.api import METADATA, field_at, fields_at
-from krm_fn.lsp.index import INNER, REVISION, Index, inner_names, namespace_of
+from krm_fn.lsp.index import INNER, REVISION, NameIndex, inner_names, namespace_of
 from krm_fn.rules.shared.object_references import OWNERS
 
 if TYPE_CHECKING:
-    from krm_fn.lsp.outline import Entry, Here, Outline
+    from krm_fn.lsp.outline import Here, Outline, OutlineEntry
 
 
 MAPS = ("labels", "annotations")
 SERVED = tuple(dict.fromkeys(row.kind for row in KINDS))
 
 
-def completions(outline: Outline, here: Here, line: int, index: Index, release: Release) -> list[Completion]:
+def completions(outline: Outline, here: Here, line: int, index: NameIndex, release: Release) -> list[Completion]:
     """The words for a place; the editor selects those that begin with what is written."""
     root = outline.object_of(here.entry)
     path = here.entry.path[len(root.path) :]
@@ -39,7 +39,7 @@ def completions(outline: Outline, here: Here, line: int, index: Index, release: 
 class _Place:
     """A place in an object, and what is known there."""
 
-    def __init__(self, root: Entry, path: tuple[Any, ...], span: Span, index: Index, release: Release) -> None:
+    def __init__(self, root: OutlineEntry, path: tuple[Any, ...], span: Span, index: NameIndex, release: Release) -> None:
         self.root, self.path, self.span, self.index, self.release = root, path, span, index, release
         self.group = root.text("apiVersion").rpartition("/")[0]
         self.kind, self.namespace = root.text("kind"), namespace_of(root)

@@ -13,7 +13,7 @@ from pygls import uris
 
 from krm_fn.base.console import NAME
 from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Span, Symbol
-from krm_fn.lsp.index import Place
+from krm_fn.lsp.index import NamePlace
 from krm_fn.lsp.session import path_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Converter:
         units = self._units(position.line)
         return min(bisect_left(units, position.character), len(units) - 1)
 
-    def range(self, span: Span | Place) -> lsp.Range:
+    def range(self, span: Span | NamePlace) -> lsp.Range:
         """The range of a part of a line."""
         return lsp.Range(start=self.position(span.line, span.start), end=self.position(span.line, span.end))
 

@@ -9,8 +9,8 @@ from itertools import islice
 from krm_fn.base.errors import RenderError
 from krm_fn.findings.finding import UNSET, Finding
 from krm_fn.findings.results import link_to
-from krm_fn.lsp.answers import Action, Diagnostic, Edit, Related, Span
-from krm_fn.lsp.index import Place
+from krm_fn.lsp.answers import Action, Diagnostic, LineEdit, RelatedPlace, Span
+from krm_fn.lsp.index import NamePlace
 from krm_fn.lsp.outline import Outline
 from krm_fn.repositories.fixes import Fix, fixed, is_certain
 
@@ -53,11 +53,11 @@ def _ends(text: str) -> dict[int, int]:
     return found
 
 
-def _related(finding: Finding) -> Iterator[Related]:
+def _related(finding: Finding) -> Iterator[RelatedPlace]:
     for each in finding.related:
         if each.file and each.line:
-            place = Place(file=each.file, line=each.line - 1, start=each.column - 1, end=each.column - 1)
-            yield Related(message=str(each.ref), place=place)
+            place = NamePlace(file=each.file, line=each.line - 1, start=each.column - 1, end=each.column - 1)
+            yield RelatedPlace(message=str(each.ref), place=place)
 
 
 LONGEST = 60  # characters of a value in a title
@@ -76,7 +76,7 @@ def actions(findings: Iterable[Finding], fixes: Mapping[str, Fix], text: str) ->
             yield Action(title=title, edits=edits, fingerprint=finding.fingerprint, certain=is_certain(finding))
 
 
-def edits_of(text: str, fix: Fix) -> Iterator[Edit]:
+def edits_of(text: str, fix: Fix) -> Iterator[LineEdit]:
     """The lines that a fix changes; none where the text does not have the wrong value any more."""
     try:
         data, made = fixed(text.encode(errors="surrogatepass"), [fix])
@@ -91,7 +91,7 @@ def edits_of(text: str, fix: Fix) -> Iterator[Edit]:
     matcher = difflib.SequenceMatcher(a=old, b=new, autojunk=False)
     for tag, first, last, start, stop in matcher.get_opcodes():
         if tag != "equal":
-            yield Edit(first=same + first, last=same + last, text="".join(new[start:stop]))
+            yield LineEdit(first=same + first, last=same + last, text="".join(new[start:stop]))
 
 
 def _equal(some: Sequence[str], others: Sequence[str]) -> int:

@@ -24,20 +24,20 @@ OWN, DEFAULT = "vm", "default"
 SIZES = ("guest", "maxGuest", "memory", "storage", "capacity")
 
 
-class Explained(Value):
+class ExplainedMachine(Value):
     """A machine as it is rendered from: the object, and what `explain` says of each value, by its path. Empty where unknown."""
 
     obj: Object = {}  # noqa: RUF012  nobody writes into a Value
     fields: dict[str, Object] = {}  # noqa: RUF012
 
 
-def explained(material: Material, obj: Object) -> Explained:
+def explained(material: Material, obj: Object) -> ExplainedMachine:
     """What is known of a machine of a unit. Places of sources in its files have the line at which they are written."""
     try:
         record = next(iter(with_places(list(of_unit(material, lambda each: each.obj is obj)), [material])), {})
     except RenderError:
-        return Explained()
-    return Explained(obj=obj, fields={field["path"]: field for field in record.get("fields", ())})
+        return ExplainedMachine()
+    return ExplainedMachine(obj=obj, fields={field["path"]: field for field in record.get("fields", ())})
 
 
 def path_in(obj: object, written: object, path: Path) -> Path | None:
@@ -61,7 +61,7 @@ def path_in(obj: object, written: object, path: Path) -> Path | None:
     return tuple(found)
 
 
-def about(known: Explained, written: object, path: Path) -> Iterator[str]:
+def about(known: ExplainedMachine, written: object, path: Path) -> Iterator[str]:
     """The lines about the value that a file has at a path; none for maps, lists, and what is not in the rendered machine.
 
     `written` is the machine as the file has it.

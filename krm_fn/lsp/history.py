@@ -18,13 +18,13 @@ from krm_fn.repositories import commits
 
 if TYPE_CHECKING:
     from krm_fn.lsp.sizes import Key
-    from krm_fn.lsp.workspace import Workspace
+    from krm_fn.lsp.workspace import EditorWorkspace
 
 
 MOST_CHANGES = 8
 
 
-def before(workspace: Workspace, file: str) -> Sequence[Any] | None:
+def before(workspace: EditorWorkspace, file: str) -> Sequence[Any] | None:
     """The objects of the target of a file as the last commit has them; None where there is none, or no program may start."""
     texts = committed(workspace.inputs(file)) if workspace.may_build else None
     return None if texts is None else workspace.objects_with(file, texts)

@@ -17,9 +17,9 @@ from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.kubevirt.releases import Release
 from krm_fn.lsp import givers, sizes
 from krm_fn.lsp.answers import Hover, Span
-from krm_fn.lsp.api import Field, field_at
-from krm_fn.lsp.givers import Explained
-from krm_fn.lsp.index import Index, Name, Occurrence, namespace_of
+from krm_fn.lsp.api import ApiField, field_at
+from krm_fn.lsp.givers import ExplainedMachine
+from krm_fn.lsp.index import Name, NameIndex, Occurrence, namespace_of
 from krm_fn.lsp.sizes import Key
 from krm_fn.sizing.rows import live_migration
 
@@ -74,7 +74,7 @@ def _described(group: str, kind: str, path: tuple[Any, ...]) -> Iterator[tuple[s
         yield INSTANCE, (*SPEC, *path[len(holder.instance) :])
 
 
-class Known:
+class HoverFacts:
     """What hovers are made of: the release, the names of the workspace, its objects, and the sizes of machines.
 
     The others are called when they are needed. `record_of` returns what `capacity` says of a machine; `spec_of` the spec of a
@@ -85,12 +85,12 @@ class Known:
     def __init__(
         self,
         release: Release,
-        index: Index,
+        index: NameIndex,
         *,
         record_of: Callable[[Key], Object | None],
         spec_of: Callable[[Name], Object | None],
         change_of: Callable[[Key], str],
-        explained: Callable[[Key], Explained],
+        explained: Callable[[Key], ExplainedMachine],
         given_of: Callable[[Object], str],
     ) -> None:
         self.release, self.index = release, index
@@ -98,7 +98,7 @@ class Known:
         self.explained, self.given_of = explained, given_of
 
 
-def hover(outline: Outline, here: Here, occurrence: Occurrence | None, known: Known, line: int) -> Hover | None:
+def hover(outline: Outline, here: Here, occurrence: Occurrence | None, known: HoverFacts, line: int) -> Hover | None:
     """About a name, else about the field; None if there is nothing to say."""
     span = Span(line=line, start=here.start, end=here.end)
     lines: list[str] = []
@@ -109,7 +109,7 @@ def hover(outline: Outline, here: Here, occurrence: Occurrence | None, known: Kn
     return Hover(text="\n\n".join(lines), span=span) if lines else None
 
 
-def _of_field(outline: Outline, here: Here, known: Known) -> Iterator[str]:
+def _of_field(outline: Outline, here: Here, known: HoverFacts) -> Iterator[str]:
     root, release = outline.object_of(here.entry), known.release
     path = here.entry.path[len(root.path) :]
     if not path:
@@ -131,11 +131,11 @@ def _of_field(outline: Outline, here: Here, known: Known) -> Iterator[str]:
         yield from givers.about(explained, root.plain, path)
 
 
-def _type(field: Field) -> str:
+def _type(field: ApiField) -> str:
     return (field.type or "a field of another release") + (", required" if field.required else "")
 
 
-def _of_name(occurrence: Occurrence, known: Known) -> Iterator[str]:
+def _of_name(occurrence: Occurrence, known: HoverFacts) -> Iterator[str]:
     name = occurrence.name
     if occurrence.defines and occurrence.path == ("metadata", "name"):
         yield from _of_machine(name, known)
@@ -152,7 +152,7 @@ def _of_name(occurrence: Occurrence, known: Known) -> Iterator[str]:
         yield from _of_catalogue(name, known.release)
 
 
-def _of_machine(name: Name, known: Known) -> Iterator[str]:
+def _of_machine(name: Name, known: HoverFacts) -> Iterator[str]:
     key = name.kind, name.namespace, name.name
     record = known.record_of(key)
     if record is None:

@@ -16,7 +16,7 @@ from krm_fn.kubevirt.resolve.matcher import MATCHERS
 from krm_fn.rules.shared.object_references import OWNERS, places_of, tree_of, wanted
 
 if TYPE_CHECKING:
-    from krm_fn.lsp.outline import Entry, Outline
+    from krm_fn.lsp.outline import Outline, OutlineEntry
 
 
 REVISION = "ControllerRevision"
@@ -37,7 +37,7 @@ class Name(Value):
     name: str
 
 
-class Place(Value):
+class NamePlace(Value):
     """A name in a file: its line, and the columns where it starts and ends."""
 
     file: str
@@ -50,7 +50,7 @@ class Occurrence(Value):
     """A name at a place; `defines` is True where the object itself has it. `path` leads there from the object's root."""
 
     name: Name
-    place: Place
+    place: NamePlace
     path: Path
     defines: bool = False
 
@@ -61,7 +61,7 @@ def occurrences(file: str, outline: Outline) -> Iterator[Occurrence]:
         yield from _of_object(file, root)
 
 
-class Index:
+class NameIndex:
     """The names of all files."""
 
     def __init__(self, by_file: Mapping[str, Iterable[Occurrence]]) -> None:
@@ -100,17 +100,17 @@ def _canonical(name: Name) -> Name:
     return name.but(kind=SAME[name.kind]) if name.kind in SAME else name
 
 
-def namespace_of(root: Entry, kind: str = "") -> str:
+def namespace_of(root: OutlineEntry, kind: str = "") -> str:
     """The namespace of an object; "" if its kind is cluster-wide."""
     return "" if kind in CLUSTER_KINDS else root.text("metadata", "namespace") or DEFAULT_NAMESPACE
 
 
-def _group(root: Entry) -> str:
+def _group(root: OutlineEntry) -> str:
     group, slash, _ = root.text("apiVersion").rpartition("/")
     return group if slash else ""
 
 
-def _of_object(file: str, root: Entry) -> Iterator[Occurrence]:
+def _of_object(file: str, root: OutlineEntry) -> Iterator[Occurrence]:
     kind, own = root.text("kind"), root.at(("metadata", "name"))
     if own and own.value:
         yield _occurrence(file, own, Name(kind=kind, namespace=namespace_of(root, kind), name=own.value), defines=True)
@@ -129,7 +129,7 @@ def _of_object(file: str, root: Entry) -> Iterator[Occurrence]:
         yield from _inner(file, root, holder)
 
 
-def _of_vm(file: str, root: Entry, holder: Holder) -> Iterator[Occurrence]:
+def _of_vm(file: str, root: OutlineEntry, holder: Holder) -> Iterator[Occurrence]:
     """The matchers of a VM, and the names of its templates for DataVolumes."""
     for matcher in MATCHERS:
         at = holder.in_vm(("spec", matcher.field))
@@ -146,7 +146,7 @@ def _of_vm(file: str, root: Entry, holder: Holder) -> Iterator[Occurrence]:
             yield _occurrence(file, entry, name, defines=True)
 
 
-def _inner(file: str, root: Entry, holder: Holder) -> Iterator[Occurrence]:
+def _inner(file: str, root: OutlineEntry, holder: Holder) -> Iterator[Occurrence]:
     """The names of volumes and networks, which are known inside one machine only."""
     spec = holder.in_vm(INSTANCE_SPEC) if holder.vm is not None else holder.instance
     machine = f"{root.text('kind')}/{namespace_of(root)}/{root.text('metadata', 'name')}@{file}:{root.line}"
@@ -160,7 +160,7 @@ def _inner(file: str, root: Entry, holder: Holder) -> Iterator[Occurrence]:
                         yield _occurrence(file, entry, Name(kind=kind, namespace=machine, name=entry.value), defines=defines)
 
 
-def inner_names(root: Entry, holder: Holder, kind: str, *, defined: bool) -> list[str]:
+def inner_names(root: OutlineEntry, holder: Holder, kind: str, *, defined: bool) -> list[str]:
     """The names of volumes or networks in one machine: those that are defined, or those that are referred to."""
     spec = holder.in_vm(INSTANCE_SPEC) if holder.vm is not None else holder.instance
     row = next(each for each in INNER if each[0] == kind)
@@ -174,6 +174,6 @@ def inner_names(root: Entry, holder: Holder, kind: str, *, defined: bool) -> lis
     return list(found)
 
 
-def _occurrence(file: str, entry: Entry, name: Name, *, defines: bool = False) -> Occurrence:
-    place = Place(file=file, line=entry.line, start=entry.start, end=entry.end)
+def _occurrence(file: str, entry: OutlineEntry, name: Name, *, defines: bool = False) -> Occurrence:
+    place = NamePlace(file=file, line=entry.line, start=entry.start, end=entry.end)
     return Occurrence(name=name, place=place, path=entry.path, defines=defines)

@@ -21,7 +21,7 @@ DEEPEST = 50  # brackets in brackets
 LONGEST = 2_000  # characters of a line that are looked at
 
 
-class Entry:
+class OutlineEntry:
     """A key or an element of a list. `step` is the key or the index; `value` the scalar beside it, without quotes.
 
     `column` is the place of the key or the dash, `start` and `end` those of the value on the same line; `end` equals `start`
@@ -30,10 +30,10 @@ class Entry:
 
     __slots__ = ("children", "column", "end", "key_end", "last", "line", "parent", "start", "step", "value")
 
-    def __init__(self, parent: Entry | None, step: Any, line: int, column: int) -> None:
+    def __init__(self, parent: OutlineEntry | None, step: Any, line: int, column: int) -> None:
         self.parent, self.step, self.line, self.column = parent, step, line, column
         self.value, self.key_end, self.start, self.end, self.last = "", column, column, column, line
-        self.children: list[Entry] = []
+        self.children: list[OutlineEntry] = []
         if parent:
             parent.children.append(self)
 
@@ -42,13 +42,13 @@ class Entry:
         """The steps from the document's root."""
         return (*self.parent.path, self.step) if self.parent else ()
 
-    def child(self, step: Any) -> Entry | None:
+    def child(self, step: Any) -> OutlineEntry | None:
         """The child with this key or index."""
         return next((each for each in self.children if each.step == step), None)
 
-    def at(self, path: tuple[Any, ...]) -> Entry | None:
+    def at(self, path: tuple[Any, ...]) -> OutlineEntry | None:
         """The entry at a path below this one."""
-        found: Entry | None = self
+        found: OutlineEntry | None = self
         for step in path:
             found = found.child(step) if found else None
         return found
@@ -58,7 +58,7 @@ class Entry:
         found = self.at(path)
         return found.value if found else ""
 
-    def all(self) -> Iterator[Entry]:
+    def all(self) -> Iterator[OutlineEntry]:
         """This entry and all below it."""
         waiting = [self]
         while waiting:
@@ -88,7 +88,7 @@ class Here:
     are the place of the word.
     """
 
-    def __init__(self, entry: Entry, part: str, text: str, start: int, end: int) -> None:
+    def __init__(self, entry: OutlineEntry, part: str, text: str, start: int, end: int) -> None:
         self.entry, self.part, self.text, self.start, self.end = entry, part, text, start, end
 
 
@@ -97,16 +97,16 @@ class Outline:
 
     def __init__(self, text: str) -> None:
         self.lines = [line[:LONGEST] for line in text.split("\n")]
-        self.documents: list[Entry] = []
-        self._by_line: dict[int, list[Entry]] = {}
+        self.documents: list[OutlineEntry] = []
+        self._by_line: dict[int, list[OutlineEntry]] = {}
         _Reader(self).read()
 
     @cached_property
-    def objects(self) -> list[Entry]:
+    def objects(self) -> list[OutlineEntry]:
         """The roots of all objects: the documents, and the elements of their `items`."""
         return [root for document in self.documents for root in _objects(document)]
 
-    def object_of(self, entry: Entry) -> Entry:
+    def object_of(self, entry: OutlineEntry) -> OutlineEntry:
         """The root of the object that an entry belongs to."""
         found = root = entry
         while root.parent:
@@ -115,11 +115,11 @@ class Outline:
                 found = root
         return found if found.child("kind") else root
 
-    def entries(self, line: int) -> list[Entry]:
+    def entries(self, line: int) -> list[OutlineEntry]:
         """The entries that begin on a line."""
         return self._by_line.get(line, [])
 
-    def note(self, entry: Entry) -> None:
+    def note(self, entry: OutlineEntry) -> None:
         """Remember an entry by its line."""
         self._by_line.setdefault(entry.line, []).append(entry)
 
@@ -145,7 +145,7 @@ class Outline:
         end = start + len(WORD.findall(text[start:])[0])
         return Here(parent, "new", word, start, end) if parent else None
 
-    def _around(self, line: int, column: int) -> Entry | None:
+    def _around(self, line: int, column: int) -> OutlineEntry | None:
         """The entry that a key at this place would belong to."""
         own = self.entries(line)
         found = own[-1] if own else None
@@ -162,7 +162,7 @@ class Outline:
         return found
 
 
-def _objects(root: Entry) -> list[Entry]:
+def _objects(root: OutlineEntry) -> list[OutlineEntry]:
     items = root.child("items")
     if items and items.is_list and root.text("kind").endswith("List"):
         return [each for element in items.children for each in _objects(element)]
@@ -179,7 +179,7 @@ class _Reader:
 
     def __init__(self, outline: Outline) -> None:
         self.outline = outline
-        self.inner: Entry | None = None  # the entry that was read last
+        self.inner: OutlineEntry | None = None  # the entry that was read last
         self.block = -1  # the column of the key of a block scalar that is not over
 
     def read(self) -> None:
@@ -202,11 +202,11 @@ class _Reader:
                 return
             self.block = -1
         if self.inner is None:
-            self.inner = root = Entry(None, None, number, -1)
+            self.inner = root = OutlineEntry(None, None, number, -1)
             self.outline.documents.append(root)
         while dash := DASH.match(line, column):
             self._open(column, dash=True)
-            element = Entry(self.inner, len(self.inner.children), number, column)
+            element = OutlineEntry(self.inner, len(self.inner.children), number, column)
             self._begin(element, dash.end())
             column = dash.end() + len(line[dash.end() :]) - len(line[dash.end() :].lstrip(" "))
             if column >= len(line) or line[column] == "#":
@@ -216,11 +216,11 @@ class _Reader:
             self._scalar(number, line, column)
             return
         self._open(column, dash=False)
-        entry = Entry(self.inner, _name(key[1]), number, column)
+        entry = OutlineEntry(self.inner, _name(key[1]), number, column)
         self._begin(entry, column + len(key[1]))
         self._value(entry, line, key.end())
 
-    def _begin(self, entry: Entry, key_end: int) -> None:
+    def _begin(self, entry: OutlineEntry, key_end: int) -> None:
         entry.key_end = entry.start = entry.end = key_end
         self.outline.note(entry)
         self.inner = entry.parent
@@ -243,7 +243,7 @@ class _Reader:
         elif element:
             self._reach(number)
 
-    def _value(self, entry: Entry, line: str, start: int) -> None:
+    def _value(self, entry: OutlineEntry, line: str, start: int) -> None:
         rest = line[start:]
         if BLOCK.match(rest.strip()):
             self.block = entry.column
@@ -274,7 +274,7 @@ class _Flow:
     def __init__(self, outline: Outline, line: str, start: int, end: int) -> None:
         self.outline, self.line, self.at, self.last = outline, line, start, end
 
-    def read(self, entry: Entry, depth: int) -> None:
+    def read(self, entry: OutlineEntry, depth: int) -> None:
         """Read the collection that starts here as the value of an entry."""
         opening = self.line[self.at]
         self.at += 1
@@ -289,13 +289,13 @@ class _Flow:
                 self.at += 1
         self.at += 1
 
-    def _entry(self, parent: Entry, step: Any, start: int, end: int) -> Entry:
-        made = Entry(parent, step, parent.line, start)
+    def _entry(self, parent: OutlineEntry, step: Any, start: int, end: int) -> OutlineEntry:
+        made = OutlineEntry(parent, step, parent.line, start)
         made.key_end = made.start = made.end = end
         self.outline.note(made)
         return made
 
-    def _value(self, entry: Entry, depth: int) -> None:
+    def _value(self, entry: OutlineEntry, depth: int) -> None:
         if self._next() == ":":
             self.at += 1
         following = self._next()

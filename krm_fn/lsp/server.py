@@ -22,7 +22,7 @@ from krm_fn.base.console import NAME
 from krm_fn.base.value import Value
 from krm_fn.lsp.answers import Diagnostic
 from krm_fn.lsp.converting import Converter, file_of, uri_of
-from krm_fn.lsp.index import Place
+from krm_fn.lsp.index import NamePlace
 from krm_fn.lsp.session import ALL, Session
 from krm_fn.repositories.pools import cores
 
@@ -32,7 +32,7 @@ HINTS, BUILD = "inlayHints", "build"  # settings
 WATCHED = "**/{*.yaml,*.yml,*.json,Kustomization}"
 
 
-class Text(Value):
+class OpenText(Value):
     """The text of an open file, and the number that the editor gave it."""
 
     text: str
@@ -50,7 +50,7 @@ class Server(LanguageServer):
         self.session = Session(afresh=afresh)
         self.hints = True
         self._worker, self._builders = ThreadPoolExecutor(1), ThreadPoolExecutor(cores())
-        self._open: dict[str, Text] = {}  # replaced, never changed: the worker may be reading it
+        self._open: dict[str, OpenText] = {}  # replaced, never changed: the worker may be reading it
         self._changed: set[str] = set()
         self._judging: asyncio.Task[None] | None = None
 
@@ -90,7 +90,7 @@ class Server(LanguageServer):
             if found.get(BUILD) is False:  # only a new server builds again: an editor that does not trust a folder says it once
                 self.session.workspace.may_build = False
 
-    def take(self, uri: str, text: Text | None) -> None:
+    def take(self, uri: str, text: OpenText | None) -> None:
         """Take a file's unsaved text, None if the file on the disk counts again; judge what it belongs to."""
         file = file_of(uri)
         if file is None:
@@ -135,7 +135,7 @@ class Server(LanguageServer):
         await asyncio.gather(*(some() for _ in range(cores())))
         return not self._changed
 
-    def publish(self, found: Mapping[str, Sequence[Diagnostic]], texts: Mapping[str, Text]) -> None:
+    def publish(self, found: Mapping[str, Sequence[Diagnostic]], texts: Mapping[str, OpenText]) -> None:
         """Send the diagnostics of files, as these texts have them."""
         for file, each in found.items():
             convert = self.converter(file)
@@ -159,7 +159,7 @@ class Server(LanguageServer):
         found = await self.work(call, file, params.position.line, convert.character(params.position), **named)
         return found, convert
 
-    def location(self, place: Place) -> lsp.Location:
+    def location(self, place: NamePlace) -> lsp.Location:
         """A place in any file."""
         return lsp.Location(uri=uri_of(place.file), range=self.converter(place.file).range(place))
 
@@ -202,13 +202,13 @@ def _texts(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
         document = params.text_document
-        server.take(document.uri, Text(text=document.text, version=document.version))
+        server.take(document.uri, OpenText(text=document.text, version=document.version))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
         uri = params.text_document.uri
         text = server.workspace.get_text_document(uri).source
-        server.take(uri, Text(text=text, version=params.text_document.version))
+        server.take(uri, OpenText(text=text, version=params.text_document.version))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(params: lsp.DidCloseTextDocumentParams) -> None:

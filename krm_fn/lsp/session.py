@@ -22,13 +22,13 @@ from krm_fn.lsp import sizes
 from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
 from krm_fn.lsp.completions import completions
 from krm_fn.lsp.diagnostics import actions, diagnostics
-from krm_fn.lsp.givers import Explained, explained
+from krm_fn.lsp.givers import ExplainedMachine, explained
 from krm_fn.lsp.history import before, change, committed
-from krm_fn.lsp.hovers import Known, hover
-from krm_fn.lsp.index import Index, Name, Place
+from krm_fn.lsp.hovers import HoverFacts, hover
+from krm_fn.lsp.index import Name, NameIndex, NamePlace
 from krm_fn.lsp.sizes import Key, Machines, hints, key_of
 from krm_fn.lsp.symbols import symbols
-from krm_fn.lsp.workspace import Workspace
+from krm_fn.lsp.workspace import EditorWorkspace
 from krm_fn.repositories.homes import Material
 
 # What concerns the whole workspace: its config.
@@ -42,11 +42,11 @@ class Session:
     """The open workspace. Only one thread may use it. With `afresh`, each judgement begins with nothing."""
 
     def __init__(self, *, afresh: bool = False) -> None:
-        self.workspace = Workspace(afresh=afresh)
-        self._index: Index | None = None
+        self.workspace = EditorWorkspace(afresh=afresh)
+        self._index: NameIndex | None = None
         self._materials: dict[str, Material | None] = {}
         self._machines: dict[str, Machines] = {}
-        self._explained: dict[tuple[str, Key], Explained] = {}
+        self._explained: dict[tuple[str, Key], ExplainedMachine] = {}
         self._records: dict[str, dict[Key, Object]] = {}
         self._published: frozenset[str] = frozenset()
 
@@ -95,7 +95,7 @@ class Session:
         here = outline.here(line, character)
         if here is None:
             return None
-        known = Known(
+        known = HoverFacts(
             self.workspace.release(file),
             self.index,
             record_of=lambda key: self._record(file, key),
@@ -112,12 +112,12 @@ class Session:
         here = outline.here(line, character)
         return completions(outline, here, line, self.index, self.workspace.release(file)) if here else []
 
-    def definitions(self, file: str, line: int, character: int) -> list[Place]:
+    def definitions(self, file: str, line: int, character: int) -> list[NamePlace]:
         """Where the object is that a place names."""
         found = self.index.at(file, line, character)
         return [each.place for each in self.index.definitions(found.name)] if found else []
 
-    def references(self, file: str, line: int, character: int, *, declaration: bool) -> list[Place]:
+    def references(self, file: str, line: int, character: int, *, declaration: bool) -> list[NamePlace]:
         """Where the object is named that a place names or defines."""
         found = self.index.at(file, line, character)
         if found is None:
@@ -143,7 +143,7 @@ class Session:
         return list(actions(found, self.workspace.fixes(file), self.workspace.text(file)))
 
     @property
-    def index(self) -> Index:
+    def index(self) -> NameIndex:
         """The names in all files."""
         if self._index is None:
             self._index = self.workspace.index()
@@ -177,11 +177,11 @@ class Session:
             self._records[file] = sizes.records(of)
         return self._records[file].get(key_of(machine))
 
-    def _of_values(self, file: str, key: Key) -> Explained:
+    def _of_values(self, file: str, key: Key) -> ExplainedMachine:
         """What `explain` says of the values of a machine in a file."""
         if (file, key) not in self._explained:
             machine, of = self._machine(file, key), self._of(file)
-            self._explained[file, key] = explained(of, machine) if of and machine is not None else Explained()
+            self._explained[file, key] = explained(of, machine) if of and machine is not None else ExplainedMachine()
         return self._explained[file, key]
 
     def _given(self, file: str, record: Object) -> str:

@@ -21,7 +21,7 @@ from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 
 if TYPE_CHECKING:
-    from krm_fn.lsp.outline import Entry, Outline
+    from krm_fn.lsp.outline import Outline, OutlineEntry
     from krm_fn.repositories.homes import Material
     from krm_fn.sources.source import Sources
 Key = tuple[str, str, str]
@@ -123,7 +123,7 @@ def hints(
             yield from _hint(preference, words, first, last)
 
 
-def _hint(entry: Entry | None, text: str, first: int, last: int) -> Iterator[Hint]:
+def _hint(entry: OutlineEntry | None, text: str, first: int, last: int) -> Iterator[Hint]:
     if entry and first <= entry.line <= last:
         yield Hint(line=entry.line, character=entry.end, text=text)
 

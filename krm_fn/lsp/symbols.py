@@ -9,7 +9,7 @@ from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, HOLDERS, INSTANCE_SPEC
 from krm_fn.lsp.answers import Span, Symbol
 
 if TYPE_CHECKING:
-    from krm_fn.lsp.outline import Entry, Outline
+    from krm_fn.lsp.outline import Outline, OutlineEntry
 
 
 # Lists of named parts in a VM.
@@ -31,7 +31,7 @@ def symbols(outline: Outline) -> Iterator[Symbol]:
             yield _symbol(root, name.value if name and name.value else kind, kind, at or root, tuple(_parts(root)))
 
 
-def _parts(root: Entry) -> Iterator[Symbol]:
+def _parts(root: OutlineEntry) -> Iterator[Symbol]:
     holder = HOLDERS.get((root.text("apiVersion").rpartition("/")[0], root.text("kind")))
     if holder is None or holder.vm is None:
         return
@@ -47,6 +47,6 @@ def _parts(root: Entry) -> Iterator[Symbol]:
             yield _symbol(each, name.value, "dataVolumeTemplate", name)
 
 
-def _symbol(entry: Entry, name: str, detail: str, at: Entry, children: tuple[Symbol, ...] = ()) -> Symbol:
+def _symbol(entry: OutlineEntry, name: str, detail: str, at: OutlineEntry, children: tuple[Symbol, ...] = ()) -> Symbol:
     span = Span(line=at.line, start=at.start, end=max(at.end, at.start))
     return Symbol(name=name, detail=detail, first=entry.line, last=entry.last, span=span, children=children)

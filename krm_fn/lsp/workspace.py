@@ -15,7 +15,7 @@ from krm_fn.findings import fingerprints
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
-from krm_fn.lsp.index import Index, Occurrence, occurrences
+from krm_fn.lsp.index import NameIndex, Occurrence, occurrences
 from krm_fn.lsp.outline import Outline
 from krm_fn.repositories import building
 from krm_fn.repositories.builds import Builds
@@ -46,14 +46,14 @@ DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
 NOWHERE = Asked(paths=(), checking=validating)
 
 
-class Read(NamedTuple):
+class ReadUnit(NamedTuple):
     """A unit as it was read, and what it offers others."""
 
     parsed: Parsed
     offers: tuple[Offer, ...]
 
 
-class Workspace:
+class EditorWorkspace:
     """The folder in which the server works: the working directory. Paths run from there, with forward slashes.
 
     `texts` are the unsaved texts of files, by path. `error` is that of a config that is wrong; nothing is judged then.
@@ -70,9 +70,9 @@ class Workspace:
         self._before = None if afresh else Builds()  # of older texts
         self._units: list[Unit] = []
         self._due: set[int] = set()  # the numbers of the units that are to be judged
-        self._loaded: dict[int, Read] = {}  # each unit as it was read last
+        self._loaded: dict[int, ReadUnit] = {}  # each unit as it was read last
         self._judged: dict[
-            int, tuple[Read, Taken, UnitResult]
+            int, tuple[ReadUnit, Taken, UnitResult]
         ] = {}  # what was read, what it takes of others, and the judgement
         self._results: list[tuple[Unit, UnitResult]] = []  # of the last judgement
         self._about: list[UnitResult] = []  # what there is to say of files that are not read
@@ -240,9 +240,9 @@ class Workspace:
     def _number(self, file: str) -> int | None:
         return next((number for number, unit in enumerate(self._units) if uses(unit, file)), None)
 
-    def _load(self, unit: Unit) -> Read:
+    def _load(self, unit: Unit) -> ReadUnit:
         found = read(unit, self._options)
-        return Read(found, offers(found.found.items, unit.called, found.found.places))
+        return ReadUnit(found, offers(found.found.items, unit.called, found.found.places))
 
     def _read(self, unit: Unit, options: Options) -> Parsed | None:
         try:
@@ -255,9 +255,9 @@ class Workspace:
         """The outline of a file, with its unsaved text."""
         return self._outlined(file)[0]
 
-    def index(self) -> Index:
+    def index(self) -> NameIndex:
         """The names in all files of the workspace."""
-        return Index({file: self._outlined(file)[1] for file in self.files()})
+        return NameIndex({file: self._outlined(file)[1] for file in self.files()})
 
     def files(self) -> list[str]:
         """The files of the workspace that may have objects."""

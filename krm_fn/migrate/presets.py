@@ -37,7 +37,7 @@ API_VERSION_OF_PRESETS = f"{GROUP}/v1"
 KINDS = {"instancetype": "VirtualMachineInstancetype", "preference": "VirtualMachinePreference"}
 
 
-class Taken(Value):
+class MigratablePreset(Value):
     """A preset that can be migrated: its specs by the field of the VM that will refer to them, and the VMs that it matches."""
 
     preset: Entry
@@ -111,7 +111,7 @@ def _seen(entry: Entry, presets: Presets, release: Release) -> list[Preset]:
     return presets.seen_by(API_VERSION_OF_PRESETS, effective_namespace(entry.obj)).matching(labels_of(template), release)
 
 
-def _taken(preset: Entry, found: Matches, migration: Migration) -> Taken | None:
+def _taken(preset: Entry, found: Matches, migration: Migration) -> MigratablePreset | None:
     """The result of the preset's migration; None if it stays. Then `migration` has the reason."""
     specs, misfits = translated(domain_of(preset.obj), migration.release)
     for reason, path, value in misfits:
@@ -121,7 +121,7 @@ def _taken(preset: Entry, found: Matches, migration: Migration) -> Taken | None:
     for reason, other in _reasons(preset, specs, found, migration):
         migration.add_leftover(preset, reason, SELECTOR, other=str(name_of(other.obj)), kind=other.obj["kind"])
         return None
-    return Taken(preset=preset, specs=specs, vms=tuple(found.of(preset)))
+    return MigratablePreset(preset=preset, specs=specs, vms=tuple(found.of(preset)))
 
 
 def _reasons(preset: Entry, specs: dict[str, Object], found: Matches, migration: Migration) -> Iterator[tuple[str, Entry]]:
@@ -176,7 +176,7 @@ def _without_host_notes(obj: Object) -> Object:
     return {**obj, "metadata": {**meta, "annotations": notes} if notes else meta}
 
 
-def _referring(obj: Object, found: Taken) -> Object:
+def _referring(obj: Object, found: MigratablePreset) -> Object:
     """The object, whose VM now refers to the result of the preset."""
     path = (*(vm_path(obj) or ()), "spec")
     matchers = {field: {"kind": KINDS[field], "name": name_of(found.preset.obj)} for field in found.specs}

@@ -13,7 +13,7 @@ from krm_fn.base.wording import show
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
 from krm_fn.findings.finding import Finding
 from krm_fn.pipeline.policy_repeats import repeats
-from krm_fn.pipeline.policy_subjects import Subject, Subjects
+from krm_fn.pipeline.policy_subjects import PolicySubject, Subjects
 from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
 from krm_fn.policies.judging import Failure
 from krm_fn.policies.matching import UPDATE
@@ -191,7 +191,7 @@ class _Run:
             for subject in (*subjects.on(state), *unrendered):
                 yield from self._on(subject)
 
-    def _on(self, subject: Subject) -> Iterator[Finding]:
+    def _on(self, subject: PolicySubject) -> Iterator[Finding]:
         """The findings about a subject."""
         failures = self._failures(subject, subject.state)
         if not failures:
@@ -205,7 +205,7 @@ class _Run:
             is_certain = each.severity == DENY and (id(each.policy), each.binding) in denying
             yield self._finding(each, subject, upstream="admission" if is_certain else "")
 
-    def _finding(self, failure: Failure, subject: Subject, *, upstream: str) -> Finding:
+    def _finding(self, failure: Failure, subject: PolicySubject, *, upstream: str) -> Finding:
         rule = policy_rule(failure.policy["metadata"]["name"], failure.severity)
         index = str(failure.index) if failure.index >= 0 else ""
         tags = {"binding": failure.binding, "param": failure.param, "validation": index}
@@ -214,7 +214,7 @@ class _Run:
         found = found.but(tags=tuple((key, value) for key, value in tags.items() if value))
         return found.but(message=failure.message) if failure.message.isprintable() else found
 
-    def _place(self, failure: Failure, subject: Subject) -> Path:
+    def _place(self, failure: Failure, subject: PolicySubject) -> Path:
         """The field that a validation reads, if it reads one alone and that is written; else the object."""
         key = id(failure.policy), failure.index
         if key not in self._fields:
@@ -225,7 +225,7 @@ class _Run:
         place = subject.place(field)
         return place if get(subject.entry.obj, place, None) is not None else ()
 
-    def _failures(self, subject: Subject, state: str) -> list[Failure]:
+    def _failures(self, subject: PolicySubject, state: str) -> list[Failure]:
         """What the policies of a state say; what is not evaluated is kept apart."""
         failures: dict[tuple[Any, ...], Failure] = {}
         old = self._old.of(subject) if self._old else None
@@ -244,7 +244,7 @@ class _Run:
                     failures.setdefault((id(each.policy), each.binding, each.param, each.index, each.message), each)
         return list(failures.values())
 
-    def _pass_over(self, subject: Subject, state: str) -> None:
+    def _pass_over(self, subject: PolicySubject, state: str) -> None:
         """The policies of a state are not evaluated on an object whose older form is not known in that state."""
         why = f"the older form of {ref_of(subject.entry.obj)} has no {state} form, because it can't be rendered or started"
         for entry in self._at.values():
@@ -252,7 +252,7 @@ class _Run:
                 skipped = Skipped(policy=entry.obj, place="spec", why=why)
                 self._skipped.setdefault(_key(skipped), skipped)
 
-    def _value(self, subject: Subject) -> Any:
+    def _value(self, subject: PolicySubject) -> Any:
         """What a policy sees as `object`, with the numbers as they came, if these are known."""
         item = subject.entry.item
         if subject.state != WRITTEN or not 0 <= item < len(self._raw):
@@ -278,7 +278,7 @@ def _key(each: Skipped) -> tuple[int, str, str]:
     return id(each.policy), each.place, each.why
 
 
-def _requested(subject: Subject) -> tuple[Object, ...]:
+def _requested(subject: PolicySubject) -> tuple[Object, ...]:
     """The objects of which rules may name the kind: the one in the bundle, and what it makes, such as the VM of a pool."""
     made, holder = subject.value, subject.entry.obj
     if kind_of(made) in ("", kind_of(holder)) or group_of(made) == "":
@@ -286,7 +286,7 @@ def _requested(subject: Subject) -> tuple[Object, ...]:
     return holder, made
 
 
-def _is_started(obj: Object, subject: Subject) -> bool:
+def _is_started(obj: Object, subject: PolicySubject) -> bool:
     """True for an instance that a VM starts: a changed VM starts a new one."""
     return subject.state in (INSTANCE, POD) and obj is not subject.entry.obj
 
@@ -299,7 +299,7 @@ class _Replaced:
         self._subjects = Subjects(facts)
         self._values: dict[str, dict[Key, Any]] = {}
 
-    def of(self, subject: Subject) -> tuple[Object, Any] | None:
+    def of(self, subject: PolicySubject) -> tuple[Object, Any] | None:
         """The object that a subject replaces, and its value in that state; None for a new one."""
         key = _identity(subject.entry.obj)
         if key not in self._entries:

@@ -7,7 +7,7 @@ from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, annotations_of, name_of
 from krm_fn.base.paths import Path, as_map, get, is_set
 from krm_fn.base.value import Value
-from krm_fn.findings.limits import Budget
+from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.configuration import Cluster, kubevirt_of, merged, release_of
 from krm_fn.kubevirt.facts import Expansion, Found, Resolution
@@ -70,10 +70,10 @@ def analysis_of(bundle: Bundle, settings: Config, surroundings: Surroundings = N
     )
 
 
-def _given(objects: int) -> Budget:
+def _given(objects: int) -> ProductLimit:
     most = VALUES + VALUES_PER_OBJECT * objects
     fix = "write the large ones directly into the VMs that need them"
-    return Budget(most, f"instancetypes and preferences expand to more than {most:,} values in VMs; {fix}")
+    return ProductLimit(most, f"instancetypes and preferences expand to more than {most:,} values in VMs; {fix}")
 
 
 def _presets(bundle: Bundle) -> Presets | None:
@@ -105,7 +105,7 @@ class Analysis(Value):
     settings: Config
     release: Release
     cluster: Cluster
-    given: Budget
+    given: ProductLimit
     presets: Presets | None = None
     surroundings: Surroundings = NO_SURROUNDINGS
     trace: Trace | None = None

@@ -8,7 +8,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, copy
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.holders import TEMPLATE, Holder, template_path
-from krm_fn.kubevirt.presets import Applied, Group, PresetFacts, apply_presets, fold_presets, template_of
+from krm_fn.kubevirt.presets import Applied, PresetFacts, PresetGroup, apply_presets, fold_presets, template_of
 from krm_fn.kubevirt.presets.era import release_for
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.pipeline.analysis import Analysis
@@ -108,11 +108,11 @@ def _started(analysis: Analysis, facts: VmFacts) -> VmFacts:
     return facts.but(presets=presets, instance=started.instance if wanted else None)
 
 
-def _presets(analysis: Analysis, facts: VmFacts) -> Group:
+def _presets(analysis: Analysis, facts: VmFacts) -> PresetGroup:
     return _seen(analysis, facts.entry.obj, effective_namespace(facts.entry.obj))
 
 
-def _seen(analysis: Analysis, obj: Object, namespace: str) -> Group:
+def _seen(analysis: Analysis, obj: Object, namespace: str) -> PresetGroup:
     return analysis.presets.seen_by(obj["apiVersion"], namespace) if analysis.presets else NONE
 
 

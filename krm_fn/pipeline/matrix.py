@@ -23,7 +23,7 @@ SEPARATOR = "+"
 MOST = 5_500  # pairs; the catalogue of a release makes up to 3,510, and each takes as long as a VM
 
 
-class Pair(Value):
+class MatrixPair(Value):
     """A pair, and what a VM of it needs."""
 
     instancetype: str
@@ -31,7 +31,7 @@ class Pair(Value):
     demand: Demand
 
 
-def pairs(items: Sequence[Any], settings: Config) -> list[Pair]:
+def pairs(items: Sequence[Any], settings: Config) -> list[MatrixPair]:
     """All pairs, instancetype by instancetype. Raises: InputError where they are too many."""
     bundle = Bundle(items)
     kept = [entry.obj for kind in KEPT for entry in bundle.of_kind(kind)]
@@ -44,7 +44,7 @@ def pairs(items: Sequence[Any], settings: Config) -> list[Pair]:
     wanted = [(instancetype, preference) for instancetype in names[0] for preference in names[1]]
     found = demands_of(facts_of(Bundle([*kept, *(_vm(*pair) for pair in wanted)]), settings))
     return [
-        Pair(instancetype=instancetype, preference=preference, demand=demand)
+        MatrixPair(instancetype=instancetype, preference=preference, demand=demand)
         for (instancetype, preference), demand in zip(wanted, found, strict=True)
     ]
 

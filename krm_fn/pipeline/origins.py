@@ -18,7 +18,7 @@ MOST_VALUES = 200  # of one spec; each needs one more expansion
 ANY = -1
 
 
-class Origins:
+class FieldOrigins:
     """The origins of VMs' values. VMs with the same instancetype and preference get the same place from the same field."""
 
     def __init__(self) -> None:

@@ -41,7 +41,7 @@ class _FailedError(Exception):
         self.reason, self.operation, self.given, self.value = reason, operation, given, value
 
 
-class Written(Value):
+class WrittenPlace(Value):
     """A place that an operation may have changed, with its value before, `ABSENT` for none, and after."""
 
     patch: int
@@ -62,7 +62,7 @@ class Applying(Value):
     work: Budget
     matcher: Patterns
     again: bool = False
-    written: list[Written] | None = None
+    written: list[WrittenPlace] | None = None
 
     def selected(self, patch: Patch, obj: Object) -> bool | None:
         """Whether a patch is for the object, None where that can't be found out. Raises: SpentError."""
@@ -202,10 +202,10 @@ def _after(given: dict[str, Any], obj: Any, work: Budget) -> Any:
     return OPERATIONS[given["op"]](copy(given)).apply(obj)
 
 
-def _written(patch: int, operation: int, seen: Sequence[tuple[Path, Any]], obj: Object) -> Iterator[Written]:
+def _written(patch: int, operation: int, seen: Sequence[tuple[Path, Any]], obj: Object) -> Iterator[WrittenPlace]:
     for place, before in seen:
         after = copy(get(obj, place, ABSENT))
-        yield Written(patch=patch, operation=operation, place=place, before=before, after=after)
+        yield WrittenPlace(patch=patch, operation=operation, place=place, before=before, after=after)
 
 
 def _places(given: dict[str, Any], obj: Any) -> Iterator[Path]:

@@ -17,7 +17,7 @@ from krm_fn.pipeline.facts import Wanted, every, gather
 from krm_fn.rules.facts.bundles import BundleFacts
 
 
-class Subject(Value):
+class PolicySubject(Value):
     """One value to evaluate. `entry` is the object that it comes from, `prefix` the path to the VM in that object.
 
     `state` is one of `config.schema_policies.STATES`. `template` is the path to metadata and spec of the instance.
@@ -43,13 +43,13 @@ class Subjects:
 
     def __init__(self, facts: BundleFacts, wanted: Wanted = every) -> None:
         self._facts, self._wanted = facts, wanted
-        self._made: dict[str, tuple[Subject, ...]] = {}
+        self._made: dict[str, tuple[PolicySubject, ...]] = {}
         self._started: BundleFacts | None = None
         self._labels: dict[str, Object] | None = None
 
-    def on(self, state: str) -> tuple[Subject, ...]:
+    def on(self, state: str) -> tuple[PolicySubject, ...]:
         """The subjects of a state."""
-        makers: dict[str, Callable[[], Iterator[Subject]]] = {
+        makers: dict[str, Callable[[], Iterator[PolicySubject]]] = {
             WRITTEN: self._written,
             RENDERED: self._rendered,
             INSTANCE: self._instances,
@@ -66,35 +66,37 @@ class Subjects:
             self._labels = {str(get(each.obj, ("metadata", "name"))): labels_of(each.obj) for each in named}
         return self._labels.get(namespace, {})
 
-    def _written(self) -> Iterator[Subject]:
-        return (Subject(entry=entry, state=WRITTEN, value=entry.obj) for entry in self._entries())
+    def _written(self) -> Iterator[PolicySubject]:
+        return (PolicySubject(entry=entry, state=WRITTEN, value=entry.obj) for entry in self._entries())
 
     def _entries(self) -> Iterator[Entry]:
         return filter(self._wanted, self._facts.bundle.entries)
 
-    def _rendered(self) -> Iterator[Subject]:
+    def _rendered(self) -> Iterator[PolicySubject]:
         facts = self._facts
         for vm in rendered_facts(facts, self._started, self._wanted).vms:
             if vm.rendered is not None and self._wanted(vm.entry):
                 value = _pooled(vm.entry.obj, vm.rendered) if vm.prefix else vm.rendered
-                yield Subject(entry=vm.entry, state=RENDERED, value=value, prefix=vm.prefix)
+                yield PolicySubject(entry=vm.entry, state=RENDERED, value=value, prefix=vm.prefix)
 
-    def unrendered(self) -> Iterator[Subject]:
+    def unrendered(self) -> Iterator[PolicySubject]:
         """The objects that hold no VM, in the state RENDERED: as they are written, instances with their presets."""
         held = {id(vm.entry) for vm in self._facts.vms}
         with_presets = {id(each.entry): each.rendered for each in self._facts.instances}
         for entry in self._entries():
             if id(entry) not in held:
-                yield Subject(entry=entry, state=RENDERED, value=with_presets.get(id(entry), entry.obj))
+                yield PolicySubject(entry=entry, state=RENDERED, value=with_presets.get(id(entry), entry.obj))
 
-    def _instances(self) -> Iterator[Subject]:
+    def _instances(self) -> Iterator[PolicySubject]:
         for vm in self._starting().vms:
             if vm.instance is not None:
                 place = (*vm.prefix, *TEMPLATE)
-                yield Subject(entry=vm.entry, state=INSTANCE, value=_as_stored(vm.instance), prefix=vm.prefix, template=place)
+                yield PolicySubject(
+                    entry=vm.entry, state=INSTANCE, value=_as_stored(vm.instance), prefix=vm.prefix, template=place
+                )
         yield from self._own_instances()
 
-    def _own_instances(self) -> Iterator[Subject]:
+    def _own_instances(self) -> Iterator[PolicySubject]:
         """The instances that no VM makes: those that stand for themselves, and those of replica sets."""
         from krm_fn.pipeline.stopped import Instances
 
@@ -106,19 +108,19 @@ class Subjects:
                 if instance is not None:
                     value = instances.completed(instance)
                     value["metadata"]["namespace"] = effective_namespace(entry.obj)
-                    yield Subject(entry=entry, state=INSTANCE, value=_as_stored(value), template=holder.template)
+                    yield PolicySubject(entry=entry, state=INSTANCE, value=_as_stored(value), template=holder.template)
 
-    def _pods(self) -> Iterator[Subject]:
+    def _pods(self) -> Iterator[PolicySubject]:
         for each in self.on(INSTANCE):
             pod = self._pod(each)
             if pod is not None:
                 yield each.but(state=POD, value=pod)
 
-    def _pod(self, subject: Subject) -> Object | None:
-        from krm_fn.kubevirt.pods import Around, PodError, launcher_pod
+    def _pod(self, subject: PolicySubject) -> Object | None:
+        from krm_fn.kubevirt.pods import LaunchContext, PodError, launcher_pod
 
         facts, namespace = self._facts, effective_namespace(subject.entry.obj)
-        around = Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+        around = LaunchContext(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
         try:
             return launcher_pod(subject.value, around)
         except PodError:

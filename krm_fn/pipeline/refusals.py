@@ -19,7 +19,7 @@ from krm_fn.kubevirt.admission.parts import by_part
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.holders import DOMAIN
-from krm_fn.pipeline.origins import Origins
+from krm_fn.pipeline.origins import FieldOrigins
 from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts
@@ -35,7 +35,7 @@ def examine(facts: BundleFacts) -> Iterator[AdmissionFacts]:
     The facts must be those of mode `validate`, in which a VM's expansion is that of admission.
     """
     presets = {(each.entry.item, each.entry.path): each.rendered for each in facts.instances}
-    origins = Origins()
+    origins = FieldOrigins()
     for vm in facts.vms:
         if vm.prefix or vm.sound:
             continue

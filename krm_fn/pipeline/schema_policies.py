@@ -17,7 +17,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.work import TOO_MUCH, WORK, SpentError, Unsupported
 from krm_fn.config.schema_policies import POD
 from krm_fn.findings.finding import Finding
-from krm_fn.pipeline.policy_subjects import Subject, Subjects
+from krm_fn.pipeline.policy_subjects import PolicySubject, Subjects
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule
@@ -81,7 +81,7 @@ def _findings(policy: dict[str, Any], subjects: Subjects, levels: Mapping[str, s
     return found
 
 
-def selects(select: dict[str, Any], subject: Subject, subjects: Subjects) -> bool:
+def selects(select: dict[str, Any], subject: PolicySubject, subjects: Subjects) -> bool:
     """True for an object that a policy is for."""
     obj = subject.entry.obj
     if kind_of(obj) not in select.get("kinds", (kind_of(obj),)):
@@ -170,7 +170,7 @@ def _guarded(work: Callable[[], list[Finding]]) -> list[Finding]:
         raise _StoppedError(f"$ref {error.ref!r} is not in the schema; other files and addresses are not read") from None
 
 
-def _hit(policy: dict[str, Any], subject: Subject, error: Any) -> Hit:
+def _hit(policy: dict[str, Any], subject: PolicySubject, error: Any) -> Hit:
     path = tuple(error.absolute_path)
     place = subject.place(path)
     where = f" (at {dotted(path)} of the pod)" if subject.state == POD and path else ""

@@ -42,7 +42,7 @@ def with_revisions(facts: BundleFacts) -> BundleFacts:
     """The facts with the revisions to store. There are none if the cluster replaces references by their values."""
     if facts.cluster.expanding_policy(facts.release):
         return facts
-    store = Store(facts)
+    store = RevisionStore(facts)
     known = [vm for vm in facts.vms if vm.rendered is not None]  # rendering the others fails in any case
     rank = {id(entry): number for number, entry in enumerate(facts.bundle.ordered(vm.entry for vm in known))}
     halves = [store.halves(vm) for vm in sorted(known, key=lambda vm: rank[id(vm.entry)])]
@@ -53,7 +53,7 @@ def with_revisions(facts: BundleFacts) -> BundleFacts:
     return facts.but(storing=tuple(storing), unstored=tuple(store.unstored))
 
 
-class Store:
+class RevisionStore:
     """The ControllerRevisions of a bundle by namespace and name, and the plans for the VMs, in the order of their names."""
 
     def __init__(self, facts: BundleFacts) -> None:

@@ -12,7 +12,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, get
 from krm_fn.kubevirt.holders import Holder
 from krm_fn.kubevirt.migratability import Assessment, assessed
-from krm_fn.kubevirt.pods import Around
+from krm_fn.kubevirt.pods import LaunchContext
 from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.pipeline.equivalents import Row, compiled, dumped, notes, nothing
 from krm_fn.pipeline.own_texts import KEY, TEXTS
@@ -101,9 +101,9 @@ class Starts:
             return None
         return self._launched(instance, effective_namespace(vm.entry.obj), self.instances.refusal(vm, instance))
 
-    def _around(self, namespace: str) -> Around:
+    def _around(self, namespace: str) -> LaunchContext:
         facts = self._facts
-        return Around(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+        return LaunchContext(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
 
     def _launched(self, instance: Object, namespace: str, refused: AdmissionFacts | None) -> Launched:
         around = self._around(namespace)

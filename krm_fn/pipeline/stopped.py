@@ -13,9 +13,9 @@ from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, TEMPLATE, Holder
 from krm_fn.kubevirt.instance import complete, start
 from krm_fn.kubevirt.instance.refusals import is_sound, is_sure_to_start, start_causes
 from krm_fn.kubevirt.presets import apply_presets
-from krm_fn.kubevirt.presets.index import NONE, Group, Presets
+from krm_fn.kubevirt.presets.index import NONE, PresetGroup, Presets
 from krm_fn.kubevirt.releases import Release
-from krm_fn.pipeline.origins import Origins
+from krm_fn.pipeline.origins import FieldOrigins
 from krm_fn.pipeline.refusals import refusal, refused
 from krm_fn.rules.facts.admission import AdmissionFacts
 from krm_fn.rules.facts.bundles import BundleFacts
@@ -78,11 +78,11 @@ class Instances:
         """Why a complete instance that no VM makes does not start."""
         return _stopped(entry, self.facts, instance, holder.template)
 
-    def _seen(self, version: str, namespace: str) -> Group:
+    def _seen(self, version: str, namespace: str) -> PresetGroup:
         return self.presets.seen_by(version, namespace) if self.presets else NONE
 
 
-def made(vm: VmFacts, bundle: Bundle, presets: Group = NONE) -> Object | None:
+def made(vm: VmFacts, bundle: Bundle, presets: PresetGroup = NONE) -> Object | None:
     """The complete instance of a VM whose references are resolved."""
     return start(
         vm.resolution,
@@ -133,7 +133,7 @@ def _stopped(entry: Entry, facts: VmFacts | BundleFacts, instance: Object, templ
 
 def stopped(facts: BundleFacts, instances: Instances, out: Container[tuple[int, Path]]) -> Iterator[AdmissionFacts]:
     """The objects whose instances never start, without those that are `out`: KubeVirt does not let them in."""
-    origins = Origins()
+    origins = FieldOrigins()
     for vm in facts.vms:
         if vm.sound or (vm.entry.item, vm.entry.path) in out or facts.bundle.is_context(vm.entry.item) or not _has_instance(vm):
             continue

@@ -13,7 +13,7 @@ from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object, severity_of
-from krm_fn.policies.matching import CREATE, Cluster, Parameters, Request, Resource, matched, resource_of
+from krm_fn.policies.matching import CREATE, KnownNamespaces, Parameters, Request, Resource, matched, resource_of
 
 __all__ = ("BINDING", "GROUP", "POLICY", "Failure", "Policies", "Skipped")
 GROUP, POLICY, BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
@@ -54,7 +54,7 @@ class Policies:
             if isinstance(found, Policy):
                 self._of_states.setdefault(_state(found.obj), []).append(found)
         namespaces = {name_of(obj): obj for obj in objects if kind_of(obj) == "Namespace" and group_of(obj) == ""}
-        self._cluster = Cluster(namespaces=namespaces)
+        self._cluster = KnownNamespaces(namespaces=namespaces)
         self._sizes: dict[int, int] = {}
         self._read: dict[int, Any] = {}
         self._chosen: dict[tuple[int, str, bool], list[Object | str | None]] = {}

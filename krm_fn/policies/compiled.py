@@ -47,7 +47,7 @@ def _never(_: Frame) -> None:
     """The step of an expression that is refused: its policy is not evaluated."""
 
 
-class Reason(Value):
+class CompileFault(Value):
     """Where a policy can't be compiled, and why. `refused`: the API server would not store it."""
 
     place: str
@@ -56,17 +56,17 @@ class Reason(Value):
     is_spent: bool = False
 
 
-def compiled(obj: Object) -> Policy | Sequence[Reason]:
+def compiled(obj: Object) -> Policy | Sequence[CompileFault]:
     """A policy, or why there is none: all that the API server refuses, or the first part that can't be compiled here."""
     WORK.use(id(obj))
     compiler = _Compiler(as_map(obj.get("spec")))
-    found: Policy | Sequence[Reason]
+    found: Policy | Sequence[CompileFault]
     try:
         found = compiler.policy(obj)
     except SpentError as error:
-        found = [Reason(place="", why=str(error), refused=False, is_spent=True)]
+        found = [CompileFault(place="", why=str(error), refused=False, is_spent=True)]
     except (Unsupported, RecursionError) as error:
-        found = [Reason(place=compiler.place, why=str(error) or "it is nested too deeply", refused=False)]
+        found = [CompileFault(place=compiler.place, why=str(error) or "it is nested too deeply", refused=False)]
     return compiler.refused or found
 
 
@@ -78,7 +78,7 @@ class _Compiler:
 
     def __init__(self, spec: Object) -> None:
         self._spec, self.place = spec, ""
-        self.refused: list[Reason] = []
+        self.refused: list[CompileFault] = []
         self._names = {name: kind for name, kind in NAMES.items() if name != "params" or "paramKind" in spec}
         self._variables: dict[str, Kind] = {}
 
@@ -114,7 +114,7 @@ class _Compiler:
             self._refuse("spec.validations", "there are neither validations nor auditAnnotations")
 
     def _refuse(self, place: str, why: str) -> None:
-        self.refused.append(Reason(place=place, why=why, refused=True))
+        self.refused.append(CompileFault(place=place, why=why, refused=True))
 
     def _rows(self, key: str) -> Iterator[Object]:
         for number, each in enumerate(map(as_map, as_list(self._spec.get(key)))):

@@ -15,7 +15,7 @@ from krm_fn.policies.costs import LIST, MAP
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported, no_overload
 from krm_fn.policies.functions import RUN
 from krm_fn.policies.macros import step_of
-from krm_fn.policies.running import Frame, Run, Step
+from krm_fn.policies.running import Frame, PolicyRun, Step
 from krm_fn.policies.signatures import Overload
 from krm_fn.policies.types import Checked, function_name
 from krm_fn.policies.unification import REQUEST_RESOURCE
@@ -89,7 +89,7 @@ class Planner:
         plans = [(self.of(key, scope), self.of(value, scope), optional) for key, value, optional in node[2]]
         steps = [(key.step, value.step, optional) for key, value, optional in plans]
         if all(key.is_constant and value.is_constant for key, value, _ in plans):
-            return constant(given(_entries(Frame({}, Run()), steps)))
+            return constant(given(_entries(Frame({}, PolicyRun()), steps)))
 
         def step(frame: Frame) -> Any:
             value = _entries(frame, steps)

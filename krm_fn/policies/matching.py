@@ -49,7 +49,7 @@ class Request(Value):
     old: Object | None = None
 
 
-class Cluster(Value):
+class KnownNamespaces(Value):
     """The namespaces that are known, by name: all of the bundle. `whole`: there are no others."""
 
     namespaces: Mapping[str, Object]
@@ -69,7 +69,7 @@ def resource_of(obj: Object) -> Resource | None:
     return Resource(group=group, version=version, plural=f"{kind.lower()}s", kind=kind, namespaced=kind not in CLUSTER_WIDE)
 
 
-def matched(given: Object, asked: Request, cluster: Cluster, *, without_rules: bool = False) -> Resource | None:
+def matched(given: Object, asked: Request, cluster: KnownNamespaces, *, without_rules: bool = False) -> Resource | None:
     """The resource under which constraints match a request; None if they do not.
 
     Raises: Unsupported if that depends on a namespace that is not in the bundle.
@@ -98,7 +98,7 @@ def _named(given: Object, asked: Request, *, without_rules: bool) -> Resource | 
     return next((each for each in same_kind if any(_is_named(rule, each, asked) for rule in rules)), None)
 
 
-def _in_namespace(selector: Object, obj: Object, resource: Resource, cluster: Cluster) -> bool:
+def _in_namespace(selector: Object, obj: Object, resource: Resource, cluster: KnownNamespaces) -> bool:
     if not resource.namespaced or not (selector.get("matchLabels") or selector.get("matchExpressions")):
         return True
     name = namespace_of(obj) or "default"

@@ -23,7 +23,7 @@ ENDS = f"must start and end with an {ALPHANUMERIC[:-1]}"
 OF_NAMES = f"must consist of {ALPHANUMERIC}, '-', '_' or '.', and {ENDS}"
 
 
-class Form(Value):
+class NamedFormat(Value):
     """A format that is a regular expression: the greatest length in bytes, and what the server says of other texts."""
 
     pattern: str
@@ -43,33 +43,33 @@ class Form(Value):
 
 
 FORMS = {
-    "dns1123Label": Form(
+    "dns1123Label": NamedFormat(
         pattern=LABEL,
         most=63,
         words=f"a lowercase RFC 1123 label must consist of lower case {ALPHANUMERIC} or '-', and {ENDS}",
         examples=("my-name", "123-abc"),
     ),
-    "dns1123Subdomain": Form(
+    "dns1123Subdomain": NamedFormat(
         pattern=SUBDOMAIN,
         most=253,
         words=f"a lowercase RFC 1123 subdomain must consist of lower case {ALPHANUMERIC}, '-' or '.', and {ENDS}",
         examples=("example.com",),
     ),
-    "dns1035Label": Form(
+    "dns1035Label": NamedFormat(
         pattern=LABEL_1035,
         most=63,
         words=f"a DNS-1035 label must consist of lower case {ALPHANUMERIC} or '-', start with an alphabetic character, "
         f"and end with an {ALPHANUMERIC[:-1]}",
         examples=("my-name", "abc-123"),
     ),
-    "labelValue": Form(
+    "labelValue": NamedFormat(
         pattern=rf"({NAME})?",
         most=63,
         words=f"a valid label must be an empty string or consist of {ALPHANUMERIC}, '-', '_' or '.', and {ENDS}",
         examples=("MyValue", "my_value", "12345"),
     ),
 }
-QUALIFIED = Form(pattern=NAME, most=63, words=OF_NAMES, examples=("MyName", "my.name", "123-abc"))
+QUALIFIED = NamedFormat(pattern=NAME, most=63, words=OF_NAMES, examples=("MyName", "my.name", "123-abc"))
 PREFIX = "Prefix"
 LEAP_YEAR = 2000  # stands for the year 0, which has 366 days, too
 UUID = r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})"

@@ -18,7 +18,7 @@ CERTAIN = 0.4
 OF_EXPRESSION = 12  # units of work to begin with one
 
 
-class Run:
+class PolicyRun:
     """One run: what it has cost so far, and whether it met a value that is not known here."""
 
     __slots__ = ("cost", "is_certain")
@@ -39,7 +39,7 @@ class Frame:
 
     __slots__ = ("names", "run")
 
-    def __init__(self, names: dict[str, Any], run: Run) -> None:
+    def __init__(self, names: dict[str, Any], run: PolicyRun) -> None:
         self.names, self.run = names, run
 
     def inner(self) -> Frame:
@@ -69,13 +69,13 @@ class Variables:
         return name in self._steps
 
 
-def evaluated(step: Step, names: dict[str, Any]) -> tuple[Any, Run]:
+def evaluated(step: Step, names: dict[str, Any]) -> tuple[Any, PolicyRun]:
     """The value of an expression, which may be an EvaluationError or Unknown, and its run.
 
     Raises: Unsupported.
     """
     WORK.spend(OF_EXPRESSION)
-    run = Run()
+    run = PolicyRun()
     try:
         found = step(Frame(names, run))
     except AbortedError as error:

@@ -11,11 +11,11 @@ from krm_fn.base.paths import dotted
 from krm_fn.findings.finding import Finding
 from krm_fn.findings.fingerprints import key
 from krm_fn.reporting.graph import graph_of
-from krm_fn.reporting.machines import Machines
+from krm_fn.reporting.machines import MachineWriter
 from krm_fn.reporting.tables import Tables
 
 if TYPE_CHECKING:
-    from krm_fn.reporting.describing import Machine
+    from krm_fn.reporting.describing import ShownMachine
     from krm_fn.reporting.input import Report
 
 
@@ -27,7 +27,7 @@ def data_of(report: Report) -> Object:
     findings = (*report.findings, *report.known)
     numbers = {key(finding): number for number, finding in enumerate(findings)}
     tables = Tables()
-    machines = Machines(tables)
+    machines = MachineWriter(tables)
     concerned: dict[int, list[int]] = {}
     shown: list[Object] = []
     for unit in report.units:
@@ -57,7 +57,7 @@ def _by_place(findings: Iterable[Finding]) -> dict[tuple[int, Any], list[Finding
     return found
 
 
-def _placed(machine: Machine, own: Sequence[int], findings: Sequence[Finding]) -> Iterator[list[int]]:
+def _placed(machine: ShownMachine, own: Sequence[int], findings: Sequence[Finding]) -> Iterator[list[int]]:
     """The number of the line of each finding, -1 for the whole machine, and the number of the finding."""
     lines: dict[Any, int] = {}
     if own:

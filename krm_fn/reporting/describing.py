@@ -18,9 +18,9 @@ from krm_fn.explaining.wording import named, notes_of, source_text
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of, known_facts
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.reporting.lines import Line, lines_of
-from krm_fn.reporting.references import Use, uses_of
-from krm_fn.repositories.explained import Explained, explained
+from krm_fn.reporting.lines import ShownLine, lines_of
+from krm_fn.reporting.references import ShownReference, uses_of
+from krm_fn.repositories.explained import ExplainedObject, explained
 from krm_fn.repositories.explained_places import with_places
 from krm_fn.sizing import quotas
 from krm_fn.sizing.demands import Demand
@@ -34,7 +34,7 @@ Place = tuple[int, Path]
 VM = "vm"  # the word for a value of the object itself
 
 
-class Origin(NamedTuple):
+class LineOrigin(NamedTuple):
     """Who gives the value of a line: what sort of source, and the name of the object.
 
     `text` is "" where that is the machine's own manifest, at `line` of its file.
@@ -47,7 +47,7 @@ class Origin(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Machine(Value):
+class ShownMachine(Value):
     """A VM, or what starts instances in another way. `template` is the name of the template that has it, "" for none.
 
     `lines` are those of the rendered VM, or of the object as it is written where that is not rendered; each has its origin
@@ -65,27 +65,27 @@ class Machine(Value):
     error: str = ""
     instancetype: str = ""
     preference: str = ""
-    lines: tuple[Line, ...] = ()
-    origins: tuple[Origin | None, ...] = ()
+    lines: tuple[ShownLine, ...] = ()
+    origins: tuple[LineOrigin | None, ...] = ()
     record: Object = {}  # noqa: RUF012  nobody writes into a Value
     row: Row = Row(labels=())
     template: str = ""
 
 
-class Part(Value):
+class PagePart(Value):
     """One unit of the page. `namespaces` are the sums of its machines; `unsized` says why there are none.
 
     Machines in templates come last. They are in no sum and refer to nothing: a template itself creates nothing.
     """
 
-    machines: tuple[Machine, ...] = ()
-    uses: tuple[Use, ...] = ()
+    machines: tuple[ShownMachine, ...] = ()
+    uses: tuple[ShownReference, ...] = ()
     namespaces: tuple[Row, ...] = ()
     quotas: tuple[Object, ...] = ()
     unsized: str = ""
 
 
-def describe(material: Material) -> Part:
+def describe(material: Material) -> PagePart:
     """The part of the page about a unit."""
     found = material.found
     bundle = bundle_of(found.items, found.places, found.units, material.surroundings)
@@ -97,7 +97,7 @@ def describe(material: Material) -> Part:
     entries = [entry for entry in bundle.entries if _is_shown(entry, bundle, material)]
     about = [(entry, rendered[place].record if (place := _place(entry)) in rendered else {}) for entry in entries]
     machines = [_machine(entry, bundle, rendered.get(_place(entry)), sized.get(_place(entry))) for entry in entries]
-    return Part(
+    return PagePart(
         machines=(*machines, *(_machine(each.entry, bundle, each, None) for each in vms if each.template)),
         uses=tuple(uses_of(bundle, about)),
         namespaces=tuple(rows([Sized(demand=each) for each in demands], "namespace")),
@@ -138,13 +138,13 @@ def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
     return [each for each in found if _is_shown(each.entry, bundle, material)], ""
 
 
-def _machine(entry: Entry, bundle: Bundle, rendered: Explained | None, demand: Demand | None) -> Machine:
+def _machine(entry: Entry, bundle: Bundle, rendered: ExplainedObject | None, demand: Demand | None) -> ShownMachine:
     obj, (item, inside) = entry.obj, rendered.home(*_place(entry)) if rendered else _place(entry)
     file, index = bundle.place(item)
     record, shown = (rendered.record, rendered.rendered) if rendered else ({}, None)
     template = rendered.template.entry.obj if rendered and rendered.template else {}
     lines = tuple(lines_of(redact(obj if shown is None else shown)))
-    return Machine(
+    return ShownMachine(
         kind=kind_of(obj),
         namespace=text(as_map(obj.get("metadata")).get("namespace")) if template else effective_namespace(obj),
         name=name_of(obj),
@@ -170,7 +170,7 @@ def _referred(matcher: str, obj: Object, record: Object) -> str:
     return text(found.get("name"))
 
 
-def _origins(lines: Sequence[Line], record: Object) -> Iterator[Origin | None]:
+def _origins(lines: Sequence[ShownLine], record: Object) -> Iterator[LineOrigin | None]:
     """The origin of the value at each line."""
     fields = {field["path"]: field for field in record.get("fields", ())}
     for line in lines:
@@ -178,8 +178,8 @@ def _origins(lines: Sequence[Line], record: Object) -> Iterator[Origin | None]:
         yield _origin(field, record) if field else None
 
 
-def _origin(field: Object, record: Object) -> Origin:
+def _origin(field: Object, record: Object) -> LineOrigin:
     source, notes = field["source"], tuple(notes_of(field))
     if source["from"] == VM and source.get("file") == record.get("file") and source["field"] == field["path"]:
-        return Origin(VM, line=source.get("line", 0), notes=notes)
-    return Origin(source["from"], named(source), " ".join(source_text(source).split()), notes=notes)
+        return LineOrigin(VM, line=source.get("line", 0), notes=notes)
+    return LineOrigin(source["from"], named(source), " ".join(source_text(source).split()), notes=notes)

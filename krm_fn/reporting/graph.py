@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krm_fn.base.objects import Object
-from krm_fn.reporting.references import BUNDLE, CATALOGUE, ELSEWHERE, IMAGE, MADE, Key, Use
+from krm_fn.reporting.references import BUNDLE, CATALOGUE, ELSEWHERE, IMAGE, MADE, Key, ShownReference
 
 if TYPE_CHECKING:
-    from krm_fn.reporting.input import Report, Unit
-    from krm_fn.reporting.tables import Table
+    from krm_fn.reporting.input import DescribedUnit, Report
+    from krm_fn.reporting.tables import ValueTable
 Node = tuple[str, Key]  # scope and key
 
 
@@ -17,10 +17,10 @@ Node = tuple[str, Key]  # scope and key
 STATES = (BUNDLE, CATALOGUE, MADE, ELSEWHERE)
 
 
-class Graph:
+class ObjectGraph:
     """Objects by their numbers. The first ones are the machines, which the page has anyway."""
 
-    def __init__(self, words: Table[str], machines: int) -> None:
+    def __init__(self, words: ValueTable[str], machines: int) -> None:
         self._words, self._machines = words, machines
         self._numbers: dict[Node, int] = {}
         self._others: list[tuple[Node, str, str]] = []
@@ -30,7 +30,7 @@ class Graph:
         """Of two machines of one name, the first one is meant."""
         self._numbers.setdefault(node, number)
 
-    def add(self, user: Node, used: Node, use: Use) -> None:
+    def add(self, user: Node, used: Node, use: ShownReference) -> None:
         """A reference from one object to another."""
         edge = self._number(user, BUNDLE, ""), self._number(used, use.state, use.file), self._words.number(use.role)
         self._edges[edge] = None
@@ -56,10 +56,10 @@ class Graph:
         }
 
 
-def graph_of(report: Report, words: Table[str]) -> Object:
+def graph_of(report: Report, words: ValueTable[str]) -> Object:
     """The graph of all units. `words` are those of the page: kinds, roles and so on are numbers of them."""
     machines = [(unit, each) for unit in report.units for each in unit.part.machines]
-    graph = Graph(words, len(machines))
+    graph = ObjectGraph(words, len(machines))
     for number, (unit, each) in enumerate(machines):
         if not each.template:
             graph.add_machine((_scope(unit, report), (each.kind, each.namespace, each.name)), number)
@@ -70,10 +70,10 @@ def graph_of(report: Report, words: Table[str]) -> Object:
     return graph.shown()
 
 
-def _scope(unit: Unit, report: Report) -> str:
+def _scope(unit: DescribedUnit, report: Report) -> str:
     """Where the names of a unit are unique: its cluster, or the unit itself where the config names no cluster."""
     return unit.cluster or (unit.target if len(report.units) > 1 else "")
 
 
-def _is_everywhere(use: Use) -> bool:
+def _is_everywhere(use: ShownReference) -> bool:
     return use.state == CATALOGUE or use.used[0] == IMAGE

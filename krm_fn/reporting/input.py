@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import Finding
-from krm_fn.reporting.describing import Part
+from krm_fn.reporting.describing import PagePart
 
 
-class Unit(Value):
+class DescribedUnit(Value):
     """A described unit: its target and cluster, "" for none, and its own findings."""
 
-    part: Part
+    part: PagePart
     target: str = ""
     cluster: str = ""
     findings: tuple[Finding, ...] = ()
@@ -37,7 +37,7 @@ class Report(Value):
     """
 
     paths: tuple[str, ...]
-    units: tuple[Unit, ...]
+    units: tuple[DescribedUnit, ...]
     findings: tuple[Finding, ...] = ()
     known: tuple[Finding, ...] = ()
     gone: tuple[Finding, ...] = ()

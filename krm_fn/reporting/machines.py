@@ -13,8 +13,8 @@ from krm_fn.reporting.pods import claims_of, pod_of
 from krm_fn.sizing.rows import in_bytes, in_cpus, live_migration
 
 if TYPE_CHECKING:
-    from krm_fn.reporting.describing import Machine, Origin
-    from krm_fn.reporting.input import Unit
+    from krm_fn.reporting.describing import LineOrigin, ShownMachine
+    from krm_fn.reporting.input import DescribedUnit
     from krm_fn.reporting.tables import Tables
 
 
@@ -22,14 +22,14 @@ NOTHING = -1  # in place of the number of an origin, for a line without a value
 WORDS = ("kind", "namespace", "file", "release", "error", "instancetype", "preference", "template")
 
 
-class Machines:
+class MachineWriter:
     """Writes machines one after the other. Of lines that an earlier machine has at the same place, only that one has them."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._earlier: dict[int, tuple[int, list[int]]] = {}
 
-    def shown(self, machine: Machine, unit: Unit, number: int) -> Object:
+    def shown(self, machine: ShownMachine, unit: DescribedUnit, number: int) -> Object:
         """The data of a machine, which is the machine of that number in the page. What is empty is left out."""
         word = self._tables.words.number
         about = {key: word(getattr(machine, key)) for key in WORDS}
@@ -47,7 +47,7 @@ class Machines:
         found = {key: value for key, value in found.items() if value or key in ("vcpus", "memory", "cpu", "request", "storage")}
         return {"name": machine.name, **found, **self._lines(machine, number)}
 
-    def _lines(self, machine: Machine, number: int) -> Object:
+    def _lines(self, machine: ShownMachine, number: int) -> Object:
         """`lines`, or `like` and `other`: the number of an earlier machine, and place and line where they differ."""
         tables = self._tables
         lines = [tables.lines.number((line.text, tables.paths.number(dotted(line.path)))) for line in machine.lines]
@@ -57,7 +57,7 @@ class Machines:
             return {"lines": lines}
         return {"like": like, "other": other}
 
-    def _origins(self, origins: Sequence[Origin | None]) -> Object:
+    def _origins(self, origins: Sequence[LineOrigin | None]) -> Object:
         """`origins` and `at`: numbers of tables, and the first line of the file from which `at` counts."""
         pattern = tuple(self._origin(each) if each else NOTHING for each in origins)
         lines = [each.line if each else 0 for each in origins]
@@ -65,15 +65,15 @@ class Machines:
         steps = tuple(_without_end([line - first + 1 if line else 0 for line in lines]))
         return {"origins": self._tables.patterns.number(pattern), "at": self._tables.steps.number(steps), "first": first}
 
-    def _origin(self, origin: Origin) -> int:
+    def _origin(self, origin: LineOrigin) -> int:
         word = self._tables.words.number(origin.kind)
         return self._tables.origins.number((word, origin.name, origin.text, origin.notes))
 
-    def _figures(self, machine: Machine) -> Object:
+    def _figures(self, machine: ShownMachine) -> Object:
         return {key: self._tables.figures.number(figure) for key, figure in _figures_of(machine)}
 
 
-def _figures_of(machine: Machine) -> Iterator[tuple[str, tuple[float, str]]]:
+def _figures_of(machine: ShownMachine) -> Iterator[tuple[str, tuple[float, str]]]:
     """Numbers with the text that people read, as far as they are known."""
     record, row = machine.record, machine.row
     if record.get("vcpus"):

@@ -31,7 +31,7 @@ TREES = {
 }
 
 
-class Use(Value):
+class ShownReference(Value):
     """A reference: from one object to another, and the field that has it. `state` says what has the object."""
 
     user: Key
@@ -47,9 +47,9 @@ def key_of(obj: Object) -> Key:
     return kind, "" if is_cluster_kind(kind) else effective_namespace(obj), name_of(obj)
 
 
-def uses_of(bundle: Bundle, machines: Iterable[tuple[Entry, Object]]) -> list[Use]:
+def uses_of(bundle: Bundle, machines: Iterable[tuple[Entry, Object]]) -> list[ShownReference]:
     """The references of machines, each with the record of its sources, and of the volumes of the bundle."""
-    found: dict[Use, None] = {}
+    found: dict[ShownReference, None] = {}
     for entry, record in machines:
         found.update(dict.fromkeys(_of_matchers(bundle, entry, record)))
         found.update(dict.fromkeys(_of_fields(bundle, entry)))
@@ -59,7 +59,7 @@ def uses_of(bundle: Bundle, machines: Iterable[tuple[Entry, Object]]) -> list[Us
     return list(found)
 
 
-def _of_matchers(bundle: Bundle, entry: Entry, record: Object) -> Iterator[Use]:
+def _of_matchers(bundle: Bundle, entry: Entry, record: Object) -> Iterator[ShownReference]:
     """The instancetype and the preference, and the revisions that store them."""
     user = key_of(entry.obj)
     holder = holder_of(entry.obj)
@@ -69,20 +69,20 @@ def _of_matchers(bundle: Bundle, entry: Entry, record: Object) -> Iterator[Use]:
             written = as_map(get(entry.obj, (*(holder.vm or ()), "spec", matcher))) if holder else {}
             if isinstance(name := written.get("name"), str) and name:
                 kind = text(written.get("kind")) or usual
-                yield Use(user=user, used=(kind, "", name), role=matcher, state=ELSEWHERE)
+                yield ShownReference(user=user, used=(kind, "", name), role=matcher, state=ELSEWHERE)
             continue
         used = (found["kind"], found.get("namespace", ""), found["name"])
         state = CATALOGUE if "catalogue" in found else BUNDLE
         if "revision" in found:
             revision = ("ControllerRevision", user[1], found["revision"])
-            yield Use(user=user, used=revision, role=matcher, state=state, file=found.get("file", ""))
+            yield ShownReference(user=user, used=revision, role=matcher, state=state, file=found.get("file", ""))
             user_of_object, state = revision, BUNDLE if bundle.find(*used) else ELSEWHERE
-            yield Use(user=user_of_object, used=used, role="stores", state=state)
+            yield ShownReference(user=user_of_object, used=used, role="stores", state=state)
         else:
-            yield Use(user=user, used=used, role=matcher, state=state, file=found.get("file", ""))
+            yield ShownReference(user=user, used=used, role=matcher, state=state, file=found.get("file", ""))
 
 
-def _of_fields(bundle: Bundle, entry: Entry) -> Iterator[Use]:
+def _of_fields(bundle: Bundle, entry: Entry) -> Iterator[ShownReference]:
     """What the fields of an object name: volumes, networks, Secrets and the like."""
     user, namespace = key_of(entry.obj), effective_namespace(entry.obj)
     for path, row, around in places_of(entry.obj, TREES.get(user[0], {})):
@@ -93,7 +93,7 @@ def _of_fields(bundle: Bundle, entry: Entry) -> Iterator[Use]:
     for template in as_list(get(entry.obj, _templates(entry.obj))):
         name = name_of(as_map(template))
         if name:
-            yield Use(user=user, used=("DataVolume", namespace, name), role="creates", state=MADE)
+            yield ShownReference(user=user, used=("DataVolume", namespace, name), role="creates", state=MADE)
 
 
 def _templates(obj: Object) -> Path:
@@ -101,14 +101,14 @@ def _templates(obj: Object) -> Path:
     return holder.in_vm(DATA_VOLUMES) if holder else ("none",)
 
 
-def _use(bundle: Bundle, user: Key, used: Key, role: str) -> Use:
+def _use(bundle: Bundle, user: Key, used: Key, role: str) -> ShownReference:
     if used[0] == IMAGE:
-        return Use(user=user, used=used, role=role, state=ELSEWHERE)
+        return ShownReference(user=user, used=used, role=role, state=ELSEWHERE)
     entry = bundle.find(*used)
     if entry:
-        return Use(user=user, used=used, role=role, state=BUNDLE, file=bundle.place(entry.item)[0])
+        return ShownReference(user=user, used=used, role=role, state=BUNDLE, file=bundle.place(entry.item)[0])
     made = available_objects(bundle).has(*used)
-    return Use(user=user, used=used, role=role, state=MADE if made else ELSEWHERE)
+    return ShownReference(user=user, used=used, role=role, state=MADE if made else ELSEWHERE)
 
 
 def _role(obj: Object, path: Path) -> str:

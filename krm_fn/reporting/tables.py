@@ -11,7 +11,7 @@ from krm_fn.base.objects import Object
 Kept = TypeVar("Kept", bound="Hashable")
 
 
-class Table(Generic[Kept]):
+class ValueTable(Generic[Kept]):
     """Values by their numbers, in the order in which they came first."""
 
     def __init__(self, *first: Kept) -> None:
@@ -35,14 +35,14 @@ class Tables:
     """
 
     def __init__(self) -> None:
-        self.words: Table[str] = Table("")
-        self.paths: Table[str] = Table()
-        self.lines: Table[tuple[str, int]] = Table()
-        self.origins: Table[tuple[int, str, str, tuple[str, ...]]] = Table((self.words.number("vm"), "", "", ()))
-        self.patterns: Table[tuple[int, ...]] = Table(())
-        self.steps: Table[tuple[int, ...]] = Table(())
-        self.figures: Table[tuple[float, str]] = Table()
-        self.pods: Table[str] = Table(json.dumps({}))
+        self.words: ValueTable[str] = ValueTable("")
+        self.paths: ValueTable[str] = ValueTable()
+        self.lines: ValueTable[tuple[str, int]] = ValueTable()
+        self.origins: ValueTable[tuple[int, str, str, tuple[str, ...]]] = ValueTable((self.words.number("vm"), "", "", ()))
+        self.patterns: ValueTable[tuple[int, ...]] = ValueTable(())
+        self.steps: ValueTable[tuple[int, ...]] = ValueTable(())
+        self.figures: ValueTable[tuple[float, str]] = ValueTable()
+        self.pods: ValueTable[str] = ValueTable(json.dumps({}))
 
     def shown(self) -> Object:
         """The tables as plain data."""

@@ -26,7 +26,7 @@ from krm_fn.repositories.names import PLATFORM
 from krm_fn.repositories.origins import Layer, Origins
 from krm_fn.repositories.sharing import Reach
 from krm_fn.repositories.types import Discovery, Kustomization, Target
-from krm_fn.repositories.writers import Patch, Wanted, is_meant
+from krm_fn.repositories.writers import SoughtValue, WrittenPatch, is_meant
 from krm_fn.sources.files import folder_of, is_within, repository
 from krm_fn.sources.places import MATCHERS
 from krm_fn.sources.reading import stream
@@ -47,7 +47,7 @@ HARMLESS = frozenset(
 ABOUT = ("/metadata/labels", "/metadata/annotations")  # how the pointers begin that don't count
 
 
-def changer(of: Kustomization, patches: Iterable[Patch], wanted: Wanted, texts: Texts) -> str:
+def changer(of: Kustomization, patches: Iterable[WrittenPatch], wanted: SoughtValue, texts: Texts) -> str:
     """The file of the first part of a kustomization that may change an object; "" where none does."""
     for patch in patches:
         if any(_changes(each, patch.target, wanted) for each in patch.items):
@@ -55,7 +55,7 @@ def changer(of: Kustomization, patches: Iterable[Patch], wanted: Wanted, texts: 
     return next(_others(of, wanted, texts), "")
 
 
-def _changes(patch: Any, target: Object, wanted: Wanted) -> bool:
+def _changes(patch: Any, target: Object, wanted: SoughtValue) -> bool:
     if target and not is_meant(target.get("kind"), target.get("name"), wanted):
         return False
     if isinstance(patch, list):
@@ -66,7 +66,7 @@ def _changes(patch: Any, target: Object, wanted: Wanted) -> bool:
     return (bool(target) or named) and not patch.keys() <= {"apiVersion", "kind", "metadata"}
 
 
-def _others(of: Kustomization, wanted: Wanted, texts: Texts) -> Iterator[str]:
+def _others(of: Kustomization, wanted: SoughtValue, texts: Texts) -> Iterator[str]:
     """The files of replacements and transformers that may change an object."""
     for file, each in _objects(of, "replacements", texts):
         selected = [as_map(as_map(target).get("select")) for target in as_list(as_map(each).get("targets"))]
@@ -111,7 +111,7 @@ class Files(NamedTuple):
     parts: tuple[str, ...]
 
 
-class Change(NamedTuple):
+class Alteration(NamedTuple):
     """What changes an object on its way to a target: a file, and the object in question, such as the instancetype of a VM."""
 
     file: str
@@ -163,7 +163,7 @@ class Bases:
             (Origins(target, self._texts), {os.path.realpath(file): file for file in target.inputs}) for target in targets
         ]
 
-    def change(self, file: str, obj: Object) -> Change | None:
+    def change(self, file: str, obj: Object) -> Alteration | None:
         """What changes an object of a file, or an object that it refers to, in one of the targets; None where nothing does."""
         real = os.path.realpath(file)
         for origins, inputs in self._targets:
@@ -172,13 +172,13 @@ class Bases:
                     return found
         return None
 
-    def _change(self, obj: Object, way: list[Layer], origins: Origins) -> Change | None:
+    def _change(self, obj: Object, way: list[Layer], origins: Origins) -> Alteration | None:
         others = ((other, frozenset((name_of(other),))) for other in _referred(obj))
         for each, names in ((obj, origins.names(obj, way)), *others):
             for layer in way:
-                wanted = Wanted(each, names, (), None)
+                wanted = SoughtValue(each, names, (), None)
                 if file := changer(layer.kustomization, origins.patches(layer), wanted, self._texts):
-                    return Change(file, kind_of(each), name_of(each))
+                    return Alteration(file, kind_of(each), name_of(each))
         return None
 
 

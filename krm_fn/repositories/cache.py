@@ -25,7 +25,7 @@ from krm_fn.findings.finding import UNSET, Finding, Related, Suppressed
 from krm_fn.kubevirt.releases import Release
 from krm_fn.repositories import git
 from krm_fn.repositories.fixes import Fix, Fixing
-from krm_fn.repositories.judging import Subject, UnitResult
+from krm_fn.repositories.judging import CheckedObject, UnitResult
 from krm_fn.repositories.loading import Loaded
 from krm_fn.repositories.sharing import Offer, Reach
 from krm_fn.sources.files import CAREFUL, folder_of, is_within, repository
@@ -39,7 +39,7 @@ LIST, MAP, SET, NOTHING = "[", "{", "(", "?"
 PLAIN = (type(None), bool, int, float, str)
 TYPES: dict[str, Callable[..., Any]] = {
     each.__name__: each
-    for each in (Finding, Fix, Fixing, Loaded, Offer, Reach, Ref, Related, Release, Subject, Suppressed, UnitResult)
+    for each in (Finding, Fix, Fixing, Loaded, Offer, Reach, Ref, Related, Release, CheckedObject, Suppressed, UnitResult)
 }
 
 

@@ -23,7 +23,7 @@ AT_ONCE = 64 * 1024 * 1024  # bytes of files that are read at once
 FETCH = ", and nothing is fetched here; run `git fetch --refetch --no-filter` first"
 
 
-class Entry(Value):
+class TreeEntry(Value):
     """One entry of a commit's tree. `size` is 0 for a submodule, -1 for a file that a partial clone does not have."""
 
     mode: str
@@ -32,7 +32,7 @@ class Entry(Value):
     path: str
 
 
-class Repository(git.Repository):
+class Repository(git.WorkingTree):
     """A repository with commits."""
 
     def commit(self, ref: str) -> str:
@@ -59,14 +59,14 @@ class Repository(git.Repository):
         listed = self.output("ls-files", "-z", "--stage").split(b"\0")
         return [os.fsdecode(each.partition(b"\t")[2]) for each in listed if each.startswith(SUBMODULE.encode())]
 
-    def entries(self, commit: str) -> list[Entry]:
+    def entries(self, commit: str) -> list[TreeEntry]:
         """The files, links and submodules of a commit. Raises: InputError where git does not have all of its folders."""
         ran = self.finished("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
         if ran.code:
             raise InputError(f"git does not have all of commit {commit} ({git.complaint(ran)}){FETCH}")
         return [_entry(found) for each in ran.out.split(b"\0") if (found := ENTRY.fullmatch(each))]
 
-    def contents(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
+    def contents(self, entries: Iterable[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
         """The entries that are no submodules, each with its stored bytes. Raises: InputError where git does not have one."""
         for group in _groups(entry for entry in entries if entry.mode != SUBMODULE):
             names = "".join(f"{entry.digest}\n" for entry in group)
@@ -136,9 +136,9 @@ def _is_harmless(path: str) -> bool:
     return not any(part in ("", ".", "..") or part.lower() == GIT for part in parts)
 
 
-def _groups(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def _groups(entries: Iterable[TreeEntry]) -> Iterator[list[TreeEntry]]:
     """The entries in groups that are not much larger than what is read at once."""
-    group: list[Entry] = []
+    group: list[TreeEntry] = []
     size = 0
     for entry in entries:
         group.append(entry)
@@ -150,10 +150,10 @@ def _groups(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield group
 
 
-def _entry(found: re.Match[bytes]) -> Entry:
+def _entry(found: re.Match[bytes]) -> TreeEntry:
     mode, digest, size, path = found.groups()
     length = {b"-": 0, b"BAD": -1}.get(size)
-    return Entry(
+    return TreeEntry(
         mode=mode.decode(),
         digest=digest.decode(),
         size=int(size) if length is None else length,

@@ -39,7 +39,7 @@ GATHERED = ".kubevirt-render"  # where a copy has files that stand elsewhere
 LOCAL, KEPT = b"config.kubernetes.io/local-config", f"{GROUP}/local-config".encode()
 
 
-class Own(NamedTuple):
+class OwnFunctions(NamedTuple):
     """This program's own functions in kustomizations.
 
     `texts` are the texts of files that differ without them, by file. `steps` are those among the transformers, in the order in
@@ -50,14 +50,14 @@ class Own(NamedTuple):
     steps: tuple[Step, ...]
 
 
-def own_functions(kustomizations: Iterable[Kustomization]) -> Own:
+def own_functions(kustomizations: Iterable[Kustomization]) -> OwnFunctions:
     """This program's own functions; none where no kustomization lists one."""
     found = list(kustomizations)
     if not any(each.obj.get(key) for each in found for key in PLUGINS):
-        return Own({}, ())
+        return OwnFunctions({}, ())
     stripped = _Stripped(found)
     texts = stripped.texts()
-    return Own(texts, tuple(each for one in reversed(found) for each in stripped.steps.get(one.folder, ())))
+    return OwnFunctions(texts, tuple(each for one in reversed(found) for each in stripped.steps.get(one.folder, ())))
 
 
 def has_local(target: Target) -> bool:

@@ -27,7 +27,7 @@ from krm_fn.base.work import Budget, SpentError
 from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.applications import Applications
 from krm_fn.repositories.building import Builder
-from krm_fn.repositories.flux_sources import Sources
+from krm_fn.repositories.flux_sources import FluxSources
 from krm_fn.repositories.flux_targets import Kustomizations
 from krm_fn.repositories.flux_values import Values, Written, objects_in
 from krm_fn.repositories.types import Delivery, Target
@@ -134,11 +134,11 @@ class Deliveries:
         return [each for each in objects_in(files) if _is_flux(each.obj) or _is_argo(each.obj)]
 
     @cached_property
-    def _sources(self) -> Sources:
+    def _sources(self) -> FluxSources:
         """The sources that are in git."""
         files = (file for file, data in self._texts.items() if SOURCE.search(data))
         found = [each.obj for each in objects_in(files) if group_of(each.obj) == SOURCES]
-        return Sources(self._root, found, [each.obj for each in self._every])
+        return FluxSources(self._root, found, [each.obj for each in self._every])
 
     @cached_property
     def _values(self) -> Values:

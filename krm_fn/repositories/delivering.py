@@ -21,7 +21,7 @@ from krm_fn.repositories.building import Built
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.traces import SEPARATOR, given_of
 from krm_fn.repositories.types import Delivery, Problem, Target
-from krm_fn.repositories.writers import Origin
+from krm_fn.repositories.writers import WritingPlace
 from krm_fn.sources.files import with_more_unsaved
 from krm_fn.sources.reading import Given
 from krm_fn.sources.source import Source, Sources
@@ -162,7 +162,7 @@ def objects(target: Target, using: building.Builder, timeout: float) -> Given | 
     return None if isinstance(found, Problem) else found
 
 
-def written_at(delivery: Delivery, origin: Origin) -> Origin:
+def written_at(delivery: Delivery, origin: WritingPlace) -> WritingPlace:
     """Where users write what stands in the kustomization that Flux writes: in theirs, or in the Kustomization of Flux."""
     if origin.file != delivery.generated:
         return origin
@@ -179,4 +179,4 @@ def written_at(delivery: Delivery, origin: Origin) -> Origin:
     if key in LISTS and number >= before:
         path = (*delivery.above, *delivery.at, str(key), number - before, *rest[1:])
         return origin._replace(file=delivery.file, item=delivery.item, path=path)
-    return origin._replace(item=item) if own else Origin(delivery.file, delivery.item)
+    return origin._replace(item=item) if own else WritingPlace(delivery.file, delivery.item)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 from krm_fn.repositories.charts import charts
-from krm_fn.repositories.graph import Graph, Node
+from krm_fn.repositories.graph import Graph, GraphNode
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
 from krm_fn.sources.files import CHART, LARGEST, Paths, folder_of, is_within, refuse_links_out, repository
@@ -89,7 +89,7 @@ class _Sorted:
                     yield _target(node, self._graph)
                 seen.update(each.folder for each in nodes)
 
-    def _used(self, nodes: Iterable[Node]) -> set[str]:
+    def _used(self, nodes: Iterable[GraphNode]) -> set[str]:
         """The files that kustomizations are made of."""
         nodes = list(nodes)
         used = {file for node in nodes for file in node.files}
@@ -167,7 +167,7 @@ def target_of(folder: str, roots: Sequence[str]) -> Target | None:
     return _target(root, graph) if root else None
 
 
-def _target(root: Node, graph: Graph) -> Target:
+def _target(root: GraphNode, graph: Graph) -> Target:
     nodes, cycle = graph.closure(root.folder)
     inputs = {file for node in nodes for file in (*node.files, *graph.below(node.folders))}
     found = [node.problem for node in nodes if node.problem]
@@ -199,7 +199,7 @@ def _circle(cycle: tuple[str, ...], graph: Graph) -> Problem | None:
     return Problem(file=node.file if node else folders[0], reason="cycle", detail=" > ".join(folders))
 
 
-def _too_much(nodes: Sequence[Node]) -> Problem | None:
+def _too_much(nodes: Sequence[GraphNode]) -> Problem | None:
     """What there is to say where kustomize would read the same files very often, or go very deep.
 
     Ten kustomizations that each include the next one in two ways have it built a thousand times.
@@ -226,7 +226,7 @@ def _too_much(nodes: Sequence[Node]) -> Problem | None:
     return None
 
 
-def _again(nodes: Sequence[Node], times: Mapping[str, int]) -> int:
+def _again(nodes: Sequence[GraphNode], times: Mapping[str, int]) -> int:
     """The bytes of files that are read once more."""
     counts: Counter[str] = Counter()
     for node in nodes:

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 import krm_fn
 from krm_fn.base.errors import UsageError
 from krm_fn.repositories import building, pools
-from krm_fn.repositories.loading import Options, Piece
+from krm_fn.repositories.loading import Options, UnitPiece
 from krm_fn.repositories.sharing import Offered
 from krm_fn.repositories.shipping import Parcel, Shipment, packed, parcel, unpacked
 
-Part = list[tuple[Piece, Parcel | None]]
-Here = Callable[[Sequence[Piece], int], Iterator[Any]]
+Part = list[tuple[UnitPiece, Parcel | None]]
+Here = Callable[[Sequence[UnitPiece], int], Iterator[Any]]
 
 
 PATIENCE = 20.0  # seconds for the scheduler to answer
@@ -110,24 +110,24 @@ class Workers:
     def mapped(
         self,
         work: Callable[..., Any],
-        pieces: Sequence[Piece],
+        pieces: Sequence[UnitPiece],
         given: tuple[Any, ...],
         *,
         jobs: int,
-        named: Callable[[Piece], str],
+        named: Callable[[UnitPiece], str],
     ) -> Iterator[Any]:
         """What the work gives for each unit, in order. What no worker does is done here. For the rest, see `pools.mapped`.
 
         `given` are the options of the run, and what the units of each cluster offer, where that is known.
         """
 
-        def here(rest: Sequence[Piece], jobs: int) -> Iterator[Any]:
+        def here(rest: Sequence[UnitPiece], jobs: int) -> Iterator[Any]:
             return pools.mapped(work, rest, jobs, named=named, given=given)
 
         options, *offered = given
         with pools.tidied():
             parts = _parts(pieces, self._chunk(len(pieces)), *offered)
-            under_way: deque[tuple[list[Piece], Sent]] = deque()
+            under_way: deque[tuple[list[UnitPiece], Sent]] = deque()
             done = 0
             while self._client:
                 while len(under_way) < self._room() and (part := next(parts, None)):
@@ -179,7 +179,7 @@ class Workers:
                 return Sent(tuple(parcels), self._client.submit(judged, data, identity(), pure=False, retries=RETRIES))
         return Sent()
 
-    def _received(self, units: Sequence[Piece], sent: Sent, here: Here) -> Iterator[Any]:
+    def _received(self, units: Sequence[UnitPiece], sent: Sent, here: Here) -> Iterator[Any]:
         """What comes of the units of a part, in order."""
         answers = dict(zip(sent.numbers, self._answer(sent.future), strict=False))
         for piece in units:
@@ -218,7 +218,7 @@ class Workers:
         self.close()
 
 
-def _parts(pieces: Sequence[Piece], chunk: int, offered: Mapping[str, Offered] | None = None) -> Iterator[Part]:
+def _parts(pieces: Sequence[UnitPiece], chunk: int, offered: Mapping[str, Offered] | None = None) -> Iterator[Part]:
     """The units with what working on them needs, as many together as make one shipment."""
     part: Part = []
     size = 0

@@ -20,7 +20,7 @@ from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.templates import Template, is_template, template_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.repositories.leaving import bare
-from krm_fn.repositories.origins import Origin, located
+from krm_fn.repositories.origins import WritingPlace, located
 from krm_fn.repositories.templated import Beside
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings
 from krm_fn.sources.reading import stream
@@ -104,7 +104,7 @@ def placed(step: Step, path: Path = ()) -> Object:
     if not step.file:
         return {}
     item, at = (step.inside[0], (*step.inside[1], *path)) if step.inside else (step.item, (*step.path, *path))
-    origin = Origin(step.file, step.item, step.path, (item, at)) if step.inside else Origin(step.file, item, at)
+    origin = WritingPlace(step.file, step.item, step.path, (item, at)) if step.inside else WritingPlace(step.file, item, at)
     line, column = located(origin, stream(step.file))
     return {"file": step.file, "index": step.item, **({"line": line, "column": column} if line else {})}
 
@@ -115,7 +115,7 @@ def _giver(path: Path, values: Sequence[dict[Path, Any]]) -> int:
     return next((n for n in numbers if values[n].get(path, UNSET) != values[n - 1].get(path, UNSET)), 0)
 
 
-class Explained(Value):
+class ExplainedObject(Value):
     """A record of `explain`, with its object as it is written and as it is rendered, None if it can't be rendered.
 
     `template` has the object, None for one that is no part of a template. `step` has rendered it, None where none is on the
@@ -145,7 +145,7 @@ def machines(found: Sources, beside: Surroundings) -> Iterator[Entry]:
         yield from (entry for entry in each.entries if not each.is_context(entry.item) and is_explained(entry))
 
 
-def explained(material: Material, wanted: Callable[[Entry], bool] = every) -> Iterator[Explained]:
+def explained(material: Material, wanted: Callable[[Entry], bool] = every) -> Iterator[ExplainedObject]:
     """The records of the wanted VMs, pools, replica sets and instances, those in templates last.
 
     Where this program is a step on the way to the cluster, they are of what leaves. Raises: ConfigError for its config.
@@ -161,7 +161,7 @@ def explained(material: Material, wanted: Callable[[Entry], bool] = every) -> It
             told = found.record, found.rendered
             if template is None:
                 told = steps.as_it_leaves(*told, found.entry.item, found.entry.path)
-            yield Explained(record=told[0], entry=found.entry, rendered=told[1], step=step, **at)
+            yield ExplainedObject(record=told[0], entry=found.entry, rendered=told[1], step=step, **at)
 
 
 def _bundles(found: Sources, beside: Surroundings) -> Iterator[tuple[Bundle, Surroundings, Template | None]]:

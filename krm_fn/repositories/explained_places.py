@@ -12,7 +12,7 @@ from krm_fn.base.paths import Path, as_list, as_map, dotted, get, steps
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.templates import parameter_of
-from krm_fn.repositories.explained import Explained, placed
+from krm_fn.repositories.explained import ExplainedObject, placed
 from krm_fn.sources.reading import stream
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Spot(NamedTuple):
     path: Path
 
 
-def with_places(found: Sequence[Explained], materials: Sequence[Material]) -> list[Object]:
+def with_places(found: Sequence[ExplainedObject], materials: Sequence[Material]) -> list[Object]:
     """The records with file, line and column of each source. `materials` are the units that sources may be in.
 
     A source in another unit has the file alone.
@@ -70,7 +70,7 @@ def _sources(record: Object) -> Iterator[Object]:
         yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
 
 
-def _spot(of: Explained, source: Object, owners: dict[tuple[str, ...], Spot]) -> Spot | None:
+def _spot(of: ExplainedObject, source: Object, owners: dict[tuple[str, ...], Spot]) -> Spot | None:
     """The place of a source; None for what is in no file, and for what is in a unit that is not known."""
     item, path = source.get("item", -1), steps(source.get("field", ""))
     if item < 0:
@@ -86,7 +86,7 @@ def _inside(source: Object) -> Path:
     return steps(source.get("inside", ""))
 
 
-def _of_parameter(of: Explained, spot: Spot) -> Spot:
+def _of_parameter(of: ExplainedObject, spot: Spot) -> Spot:
     """The place of the parameter's value, where the value in a template is a parameter alone."""
     if of.template is None:
         return spot
@@ -107,7 +107,7 @@ def _finding(spot: Spot, file: str, index: int) -> Finding:
     return Finding(rule="", severity="info", message="", path=spot.path, **at)
 
 
-def _placed(of: Explained, at: dict[int, Finding], in_config: Callable[[str, str, str], Object]) -> Object:
+def _placed(of: ExplainedObject, at: dict[int, Finding], in_config: Callable[[str, str, str], Object]) -> Object:
     """The record with the places of its sources, and its own in what was read."""
 
     def place(source: Object) -> Object:
@@ -150,7 +150,7 @@ def _in_config(config_of: Callable[[str], StreamText | None], file: str, cluster
     return {}
 
 
-def _home(of: Explained, each: Object) -> Object:
+def _home(of: ExplainedObject, each: Object) -> Object:
     """The item of what was read, of an object in a template."""
     if of.template is None or not 0 <= each.get("item", -1) < of.own:
         return {}

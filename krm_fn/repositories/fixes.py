@@ -10,7 +10,7 @@ from krm_fn import yamlio
 from krm_fn.base.paths import Path, get, put_in
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding
-from krm_fn.repositories.writers import Origin
+from krm_fn.repositories.writers import WritingPlace
 from krm_fn.rules.registry import ALWAYS, CASE, declared
 from krm_fn.sources import reading
 from krm_fn.sources.source import text_with
@@ -75,13 +75,15 @@ def _differ_in_case(one: object, other: object) -> bool:
     return isinstance(one, str) and isinstance(other, str) and one.lower() == other.lower()
 
 
-def written_at(places: Places, finding: Finding) -> Origin | None:
+def written_at(places: Places, finding: Finding) -> WritingPlace | None:
     """Where the value of a finding is written, if its object is not built."""
     written = places.written(finding)
-    return Origin(*written) if written else None
+    return WritingPlace(*written) if written else None
 
 
-def proposed(findings: Iterable[Finding], origin: Callable[[Finding], Origin | None], *, certain: bool = True) -> Iterator[Fix]:
+def proposed(
+    findings: Iterable[Finding], origin: Callable[[Finding], WritingPlace | None], *, certain: bool = True
+) -> Iterator[Fix]:
     """The fixes that findings propose; `origin` says where the value of each is written, None where that is not known.
 
     Without `certain`, also those that a user has to decide on.

@@ -19,7 +19,7 @@ SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
 HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+", re.IGNORECASE)
 
 
-class Sources:
+class FluxSources:
     """The sources that are in git, `found`; `every` are all Kustomizations, which name these and others."""
 
     def __init__(self, root: str, found: Sequence[Object], every: Sequence[Object]) -> None:

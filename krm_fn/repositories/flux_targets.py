@@ -22,13 +22,13 @@ from krm_fn.repositories.types import Delivery, Target
 from krm_fn.sources.files import content, is_within
 
 if TYPE_CHECKING:
-    from krm_fn.repositories.flux_sources import Sources
+    from krm_fn.repositories.flux_sources import FluxSources
 
 
 class Kustomizations:
     """The targets of Kustomizations, whose sources are `sources`; `root` is the folder of the repository."""
 
-    def __init__(self, root: str, sources: Sources) -> None:
+    def __init__(self, root: str, sources: FluxSources) -> None:
         self._root, self._sources = root, sources
         self._targets: dict[tuple[str, bytes], Target | None] = {}
         self._begun: dict[tuple[str, int], Begun | FluxError] = {}

@@ -41,7 +41,7 @@ REMOTE = re.compile(
 )  # submodules have some, too, in a working tree of their own
 
 
-class Repository(Value):
+class WorkingTree(Value):
     """A repository, by the root of its working tree, with links resolved.
 
     `program` reads it. `folder` is its git folder. `common` is the one that has its objects, which is another one for a linked
@@ -90,7 +90,7 @@ def complaint(ran: programs.Finished) -> str:
     return next(iter(lines), f"exit code {ran.code}").removeprefix("fatal: ").removeprefix("error: ")
 
 
-def repository_of(folder: str) -> Repository:
+def repository_of(folder: str) -> WorkingTree:
     """The repository that a folder is in: the one of the nearest `.git`, which no commit can have.
 
     A `.git` that leads to another place counts only where that place names this working tree. Raises: UsageError, InputError.
@@ -110,7 +110,7 @@ def repository_of(folder: str) -> Repository:
         fix = f"`git --git-dir={place} config core.worktree {root}` changes that"
         raise UsageError(f"{at} leads to {place}, which does not name this folder as its working tree; {fix}")
     kept = tuple((key, value) for key, value in settings if key != "core.worktree")
-    return Repository(program=program, root=root, folder=place, common=common, settings=kept)
+    return WorkingTree(program=program, root=root, folder=place, common=common, settings=kept)
 
 
 def remotes(folder: str) -> tuple[str, ...]:

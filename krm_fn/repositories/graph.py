@@ -23,11 +23,11 @@ from krm_fn.repositories.kustomization import (
     referring,
 )
 from krm_fn.repositories.plugins import PLAIN, flag, is_chart, listed
-from krm_fn.repositories.types import Kustomization, Problem, Reference
+from krm_fn.repositories.types import FileReference, Kustomization, Problem
 from krm_fn.sources.files import is_file, is_within, read_found
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """A kustomization in the graph: the folders of those that it includes, and the files that it is made of.
 
     `folders` are used with all that is in them. `problem` says why nothing that includes it can be built. `composes`: it may
@@ -72,13 +72,13 @@ class Graph:
 
     def __init__(self, known: frozenset[str], roots: Iterable[str]) -> None:
         self._known, self._roots = known, tuple(map(os.path.realpath, roots))
-        self._nodes: dict[str, Node | None] = {}
+        self._nodes: dict[str, GraphNode | None] = {}
         self._files: dict[str, str | None] = {}
         self._folders: dict[str, str | None] = {}
         self._real: dict[str, str] = {}
         self._out: dict[str, bool] = {}
 
-    def node(self, folder: str) -> Node | None:
+    def node(self, folder: str) -> GraphNode | None:
         """The kustomization in a folder, None where there is none."""
         if folder not in self._nodes:
             file = self._file(folder)
@@ -86,9 +86,9 @@ class Graph:
             self._nodes[folder] = self._node(found) if found else None
         return self._nodes[folder]
 
-    def closure(self, folder: str) -> tuple[list[Node], tuple[str, ...]]:
+    def closure(self, folder: str) -> tuple[list[GraphNode], tuple[str, ...]]:
         """A kustomization and all that it includes, in order; and the folders of a cycle among them, if there is one."""
-        order: dict[str, Node] = {}
+        order: dict[str, GraphNode] = {}
         way: dict[str, None] = {}
         waiting = [iter((folder,))]
         cycle: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class Graph:
             self._files[folder] = next(known, None) or next(others, None)
         return self._files[folder]
 
-    def _node(self, found: Read) -> Node:
+    def _node(self, found: Read) -> GraphNode:
         one = found.kustomization
         includes: list[str] = []
         files, folders = [one.file], [each.path for each in one.charts if not self._leads_out(each.path)]
@@ -135,7 +135,7 @@ class Graph:
         problem = found.problem or self._outside(found) or made.problem or remote
         data = frozenset(each.path for each in one.files if each.role in DATA) - {each.path for each in one.includes}
         known = one.folder, one.file, one.is_component, tuple(includes), named, tuple(folders)
-        return Node(*known, problem, composes(one.obj), data, self._resources(one))
+        return GraphNode(*known, problem, composes(one.obj), data, self._resources(one))
 
     def _resources(self, one: Kustomization) -> frozenset[str]:
         listed = {each.path for each in one.includes if each.role in RESOURCES and self._folder(each.path) is None}
@@ -177,7 +177,7 @@ class Graph:
                     self._take_plugins(file, folder, made)
         return made
 
-    def _plugin_files(self, found: Read, each: Reference, made: _Named) -> Iterator[str]:
+    def _plugin_files(self, found: Read, each: FileReference, made: _Named) -> Iterator[str]:
         """The files that hold the plugins of a reference. What kustomize makes of others is not known, so it is a problem."""
         waiting, seen = [each.path], set[str]()
         while waiting:

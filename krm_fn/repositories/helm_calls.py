@@ -45,7 +45,7 @@ class Flag(Value):
     value: str = ""
 
 
-class RefusedError(Exception):
+class RefusedWordError(Exception):
     """A word that may not reach the program, and the reason, "" if the word itself shows it."""
 
     def __init__(self, word: str, reason: str = "") -> None:
@@ -97,7 +97,7 @@ def main(helm: str, words: Sequence[str], *, folders: Sequence[str], scratch: st
     """Become helm if kustomize itself makes such a call. Otherwise write a line to stderr and return an exit code."""
     try:
         places = check(words, (*map(Path, folders), temporary(Path(scratch))), network=network)
-    except RefusedError as error:
+    except RefusedWordError as error:
         reason = error.reason or "a kustomization must not pass this flag to helm"
         sys.stderr.write(f"refused: {error.word!r}: {reason}\n")
         return 1
@@ -150,20 +150,20 @@ def check(words: Sequence[str], folders: Sequence[Path], *, network: bool = Fals
     """
     call, charts = words[0] if words else "", []
     if call not in CALLS:
-        raise RefusedError(call)
+        raise RefusedWordError(call)
     if call == "pull" and not network:
-        raise RefusedError(call, "nothing is fetched; copy the chart into the repository, or use --network")
+        raise RefusedWordError(call, "nothing is fetched; copy the chart into the repository, or use --network")
     for flag, value in read(words[1:], CALLS[call]):
         kind = flag.value if flag else "folder" if call == "template" and "/" in value else ""
         if kind == "folder" and not is_below(Path(value), folders):
-            raise RefusedError(value, "it is outside the repository")
+            raise RefusedWordError(value, "it is outside the repository")
         if kind == "file" and not is_one_file(value, Path(), folders):
-            raise RefusedError(value, "expected one file in the repository")
+            raise RefusedWordError(value, "expected one file in the repository")
         if kind == "template" and any(name in value for name in REVEALING):
-            raise RefusedError(value, f"a nameTemplate must not use {' or '.join(REVEALING)}")
+            raise RefusedWordError(value, f"a nameTemplate must not use {' or '.join(REVEALING)}")
         charts += [value] if not flag and kind == "folder" else []
     if link := next(filter(None, (link_out(chart, folders) for chart in charts)), ""):
-        raise RefusedError(link, "it is a link out of the repository")
+        raise RefusedWordError(link, "it is a link out of the repository")
     return charts
 
 
@@ -188,7 +188,7 @@ def read(words: Sequence[str], known: Sequence[Flag]) -> Iterator[tuple[Flag | N
         name, equals, value = word.partition("=")
         flag = names.get(name)
         if flag is None or (equals and name == flag.short):
-            raise RefusedError(word)
+            raise RefusedWordError(word)
         yield flag, _value(flag, word, rest) if not equals or not flag.value else value
 
 
@@ -196,10 +196,10 @@ def _value(flag: Flag, word: str, rest: Iterator[str]) -> str:
     if flag.value:
         for value in rest:
             return value
-        raise RefusedError(word, "the value is missing")
+        raise RefusedWordError(word, "the value is missing")
     _, equals, value = word.partition("=")
     if equals and value not in ("true", "false"):
-        raise RefusedError(word, "expected true or false")
+        raise RefusedWordError(word, "expected true or false")
     return value
 
 

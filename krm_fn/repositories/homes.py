@@ -16,7 +16,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
 from krm_fn.kubevirt.holders import counterparts
 from krm_fn.repositories import delivering
-from krm_fn.repositories.origins import Origin, Origins, located
+from krm_fn.repositories.origins import Origins, WritingPlace, located
 from krm_fn.repositories.types import Target
 from krm_fn.rules.facts.bundles import Surroundings
 from krm_fn.sources.places import MATCHERS, Places
@@ -64,17 +64,17 @@ class Homes:
         line, column = located(origin, self._shown(origin.file), follow=follow)
         return {"file": origin.file, "index": max(origin.item, 0), "line": line, "column": column} if line else {}
 
-    def origin(self, of: Finding | Related) -> Origin | None:
+    def origin(self, of: Finding | Related) -> WritingPlace | None:
         """Where the value that a finding is about is written; None where that is not known."""
         if of.item < 0 or not of.file:
             return None
         if self._delivery and of.path == NAMESPACE and self._delivery.namespace and not namespace_of(self._written[of.item]):
-            return Origin(self._delivery.file, self._delivery.item, (*self._delivery.above, *DESTINATION, "namespace"))
+            return WritingPlace(self._delivery.file, self._delivery.item, (*self._delivery.above, *DESTINATION, "namespace"))
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         found = self._origins.of(self._items[of.item], (*of.inside, *path), of.file)
         return delivering.written_at(self._delivery, found) if self._delivery else found
 
-    def _of_lost(self, of: Finding | Related) -> Origin | None:
+    def _of_lost(self, of: Finding | Related) -> WritingPlace | None:
         """The patch that took away what an entry of another list needs, where that is what a finding is about."""
         name, others = getattr(of, "current", UNSET), counterparts(of.path)
         if not others or of.item < 0 or not of.file or not isinstance(name, str):

@@ -49,7 +49,7 @@ ON_HERE = {"clear-text-password": "info"}
 FORMER_NAME, OF_MATCHERS = "former-name", (("instancetype", "name"), ("preference", "name"))
 
 
-class Subject(Value):
+class CheckedObject(Value):
     """One object that was checked: which, and the file it stands in, "" where that is not known."""
 
     ref: Ref
@@ -76,7 +76,7 @@ class UnitResult(Value):
     findings: tuple[Finding, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
     off: dict[str, int] = {}  # noqa: RUF012  nobody writes into a Value
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[CheckedObject, ...] = ()
     files: tuple[str, ...] = ()
     lines: dict[tuple[str, int], str] = {}  # noqa: RUF012
     external: tuple[Ref, ...] = ()
@@ -298,7 +298,7 @@ def _with_entries(result: UnitResult, entries: Sequence[Entry], outcome: Outcome
     )
 
 
-def _subjects(found: Sources, in_templates: Iterable[Entry]) -> Iterator[Subject]:
+def _subjects(found: Sources, in_templates: Iterable[Entry]) -> Iterator[CheckedObject]:
     places = found.places
     for entry in (*bundle.entries(found.items), *in_templates):
-        yield Subject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)
+        yield CheckedObject(ref=ref_of(entry.obj), file=places[entry.item][0], item=entry.item, inside=entry.path)

@@ -17,7 +17,7 @@ from krm_fn.base.objects import Object, group_of, kind_of, text
 from krm_fn.base.paths import Path, as_list, as_map, dotted, leaves
 from krm_fn.base.redaction import holds_secret
 from krm_fn.repositories import plugins
-from krm_fn.repositories.types import Kustomization, Problem, Reference
+from krm_fn.repositories.types import FileReference, Kustomization, Problem
 from krm_fn.sources.files import KUSTOMIZATIONS as FILES
 from krm_fn.sources.files import UNREADABLE, read_found
 
@@ -70,16 +70,16 @@ def kustomization(obj: Object, folder: str, file: str, base: str | None = None) 
     return Kustomization(folder, file, obj, component, *named, refused=_refused(obj))
 
 
-def _refused(obj: Object) -> Reference | None:
+def _refused(obj: Object) -> FileReference | None:
     """What kustomize and helm read in another way than it looks: a key, a flag, a plugin. The role is the reason."""
     if key := plugins.misspelt(obj):
-        return Reference("key", key, (key,) if key in obj else ())
+        return FileReference("key", key, (key,) if key in obj else ())
     if unclear := next((at for at, written in _plugins(obj) if plugins.is_unclear(written)), None):
-        return Reference("unclear", dotted(unclear), unclear)
+        return FileReference("unclear", dotted(unclear), unclear)
     of_plugins = ((at, each) for at, each in inline_plugins(obj) if plugins.is_chart(each))
     for at, chart in (*(((key,), obj[key]) for key in plugins.OF_CHARTS if obj.get(key)), *of_plugins):
         if word := plugins.flag((chart,)):
-            return Reference("flag", word, at)
+            return FileReference("flag", word, at)
     return None
 
 
@@ -118,16 +118,16 @@ class _Here:
 
     def __init__(self, folder: str, base: str) -> None:
         self.folder, self.base = folder, base
-        self.remote: list[Reference] = []
+        self.remote: list[FileReference] = []
 
-    def local(self, named: Named) -> Iterator[Reference]:
+    def local(self, named: Named) -> Iterator[FileReference]:
         """The references to what is on this machine."""
         for written, at in named:
             role = str(at[0])
             if is_remote(written):
-                self.remote.append(Reference(role, written, at))
+                self.remote.append(FileReference(role, written, at))
             elif written and "\0" not in written:
-                yield Reference(role, named_from(self.folder, self.base, written), at)
+                yield FileReference(role, named_from(self.folder, self.base, written), at)
 
 
 def joined(folder: str, path: str) -> str:
@@ -279,7 +279,7 @@ def _unread(folder: str, problem: Problem) -> Read:
     return Read(kustomization({}, folder, problem.file), problem=problem)
 
 
-def referring(found: Kustomization, text: StreamText | None, reason: str, each: Reference) -> Problem:
+def referring(found: Kustomization, text: StreamText | None, reason: str, each: FileReference) -> Problem:
     """A problem with a reference, at its place."""
     line, column = place(text, each.at)
     shown = "a URL with a password" if holds_secret(each.path) else each.path

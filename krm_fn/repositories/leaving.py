@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from krm_fn.base.objects import PREVIOUS_NAMES, annotations_of, metadata, name_of
 from krm_fn.base.paths import copy, put
 from krm_fn.findings import results
-from krm_fn.findings.limits import Budget
+from krm_fn.findings.limits import ProductLimit
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Judging
 from krm_fn.repositories import manifests
@@ -41,7 +41,7 @@ def leaving(parsed: Parsed, taken: Taken, settings: TargetSettings) -> Leaving:
         items = [_renamed(item, parsed.names[number]) for item, number in zip(items, numbers, strict=True)]
     found, places = Leaving(items=items, numbers=range(len(items))), parsed.found.places
     many = f"{parsed.folder}: found {len(parsed.steps):,} calls of this program for {len(items):,} objects"
-    budget = Budget(RENDERED * LOOKS * len(items), f"{many}, which take too much work; call it fewer times")
+    budget = ProductLimit(RENDERED * LOOKS * len(items), f"{many}, which take too much work; call it fewer times")
     for step in parsed.steps:
         budget.take(len(found.items) * (1 + len(step.selectors) + len(step.exclude)))
         beside = Judging(surroundings=taken.surroundings(settings.externals)) if step.sees_cluster else Judging()
@@ -49,7 +49,7 @@ def leaving(parsed: Parsed, taken: Taken, settings: TargetSettings) -> Leaving:
     return _applied(found) if any(not step.sees_cluster for step in parsed.steps) else found
 
 
-def _rendered(found: Leaving, step: Step, judging: Judging, places: Sequence[tuple[str, int]], budget: Budget) -> Leaving:
+def _rendered(found: Leaving, step: Step, judging: Judging, places: Sequence[tuple[str, int]], budget: ProductLimit) -> Leaving:
     """What one step makes of what the steps before it have left. `places` are those of the objects that were read."""
     config = step.config
     at = [places[number] if number >= 0 else (step.file, 0) for number in found.numbers]

@@ -192,7 +192,7 @@ class Loaded(Value):
     built: bool = True
 
 
-class Piece(NamedTuple):
+class UnitPiece(NamedTuple):
     """A unit as it goes to the process that works on it.
 
     `texts` is what was loaded of it, b"" where nothing was. `key` is the one that it has in a cache, b"" where nothing is kept.

@@ -19,14 +19,14 @@ from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, kustomization
 from krm_fn.repositories.types import Kustomization, Target
-from krm_fn.repositories.writers import Origin, Patch, Wanted, changes_of, patches_of, writer
+from krm_fn.repositories.writers import SoughtValue, WritingPlace, WrittenPatch, changes_of, patches_of, writer
 
 if TYPE_CHECKING:
     from krm_fn.repositories.writers import Texts
     from krm_fn.yamlio import StreamText
 
 
-__all__ = ["Origin", "Origins", "located"]
+__all__ = ["Origins", "WritingPlace", "located"]
 
 GENERATORS = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
 MOST_WAYS = 100  # on which a file may come into a target
@@ -46,10 +46,10 @@ class Origins:
         self._target, self._texts = target, texts
         self._layers: dict[str, Layer | None] = {}
         self._objects: dict[str, _Objects] = {}
-        self._found: dict[str, list[Patch]] = {}
+        self._found: dict[str, list[WrittenPatch]] = {}
         self._ways_found: dict[tuple[str, str], list[Layer]] = {}
 
-    def of(self, obj: Object, path: Path, file: str) -> Origin:
+    def of(self, obj: Object, path: Path, file: str) -> WritingPlace:
         """Where the value at a path of a built object is written; `path` may lead on from there to what is missing.
 
         `file` is the file with the object, or the kustomization that generated it; "" where it is not known.
@@ -62,28 +62,28 @@ class Origins:
         if there == path or (entry and get(entry.obj, there, UNSET) is UNSET):  # what lacks a key may come from a patch
             names = self._names(obj, entry, way)
             for layer in way:
-                if found := writer(*layer, self.patches(layer), Wanted(obj, names, there, get(obj, there))):
+                if found := writer(*layer, self.patches(layer), SoughtValue(obj, names, there, get(obj, there))):
                     return found
-        return Origin(file, entry.item, (*entry.path, *path)) if entry else Origin(file)
+        return WritingPlace(file, entry.item, (*entry.path, *path)) if entry else WritingPlace(file)
 
-    def of_lost(self, obj: Object, path: Path, name: str, file: str) -> Origin | None:
+    def of_lost(self, obj: Object, path: Path, name: str, file: str) -> WritingPlace | None:
         """The patch by which a list of a built object lost the entry of a name; None where none did."""
         way = self._way(file, obj)
         entry = self._entry(file, obj, way)
-        wanted = Wanted(obj, self._names(obj, entry, way), path, None)
+        wanted = SoughtValue(obj, self._names(obj, entry, way), path, None)
         changes = [each for layer in way for each in changes_of(self.patches(layer), wanted)]
         takes = next((number for number, (_, _, taking) in enumerate(changes) if taking), len(changes))
         before = [entries for _, entries, _ in changes[takes + 1 :]] + [get(entry.obj, path) if entry else ()]
         had = any(as_map(each).get("name") == name for entries in before for each in as_list(entries))
         return changes[takes][0] if had and takes < len(changes) else None
 
-    def _generated(self, obj: Object, file: str) -> Origin:
+    def _generated(self, obj: Object, file: str) -> WritingPlace:
         layer = next((each for each in self._all if each.kustomization.file == file), None)
         key = GENERATORS.get(kind_of(obj), "")
         for number, each in enumerate(as_list(layer.kustomization.obj.get(key)) if layer else ()):
             if layer and (name := text(as_map(each).get("name"))) and name in name_of(obj):
-                return Origin(file, layer.item, (key, number))
-        return Origin(file)
+                return WritingPlace(file, layer.item, (key, number))
+        return WritingPlace(file)
 
     @cached_property
     def _all(self) -> list[Layer]:
@@ -123,7 +123,7 @@ class Origins:
         """The names that an object of a file gets on a way."""
         return frozenset(_named(name_of(obj), way[number:]) for number in range(len(way) + 1))
 
-    def patches(self, layer: Layer) -> list[Patch]:
+    def patches(self, layer: Layer) -> list[WrittenPatch]:
         """The patches of a kustomization."""
         folder = layer.kustomization.folder
         if folder not in self._found:
@@ -226,7 +226,7 @@ def _named(name: str, way: list[Layer]) -> str:
     return name
 
 
-def located(origin: Origin, text_of: StreamText | None, *, follow: bool = False) -> tuple[int, int]:
+def located(origin: WritingPlace, text_of: StreamText | None, *, follow: bool = False) -> tuple[int, int]:
     """Line and column of an origin in the text of its file, of the nearest value around it where it is not there.
 
     `follow`: the place of an alias is that of the value it brings.

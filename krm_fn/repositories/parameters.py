@@ -26,7 +26,7 @@ JSON = "ARGOCD_APP_PARAMETERS"
 COLLECTIONS = ("string", "array", "map")
 
 
-class Own(Value):
+class PluginParameter(Value):
     """A parameter of the plugin itself: its `name`, the kind of its collection, and its effect."""
 
     name: str
@@ -36,13 +36,15 @@ class Own(Value):
 
 
 OWN = (
-    Own(name="config", collection="string", doc="a file with the function config, in the folder of the application"),
-    Own(
+    PluginParameter(
+        name="config", collection="string", doc="a file with the function config, in the folder of the application"
+    ),
+    PluginParameter(
         name="buildOptions",
         collection="array",
         doc="flags for kustomize build or helm template, such as --enable-helm or --values; only some are allowed",
     ),
-    Own(
+    PluginParameter(
         name="allowEmpty",
         collection="string",
         item="boolean",
@@ -54,7 +56,7 @@ PARAMETERS = tuple(key for key in KEYS if key.type != "names")
 NAMES = (*(key.name for key in PARAMETERS), *(own.name for own in OWN))
 
 
-class Given(Value):
+class ParameterValue(Value):
     """The value of a parameter (a string, a list or a map of strings) and the place where it is set, for errors."""
 
     value: Any
@@ -64,7 +66,7 @@ class Given(Value):
 class Parameters(Value):
     """The parameters of an application. `given` has the config's keys, by name; `options_place` is that of `build_options`."""
 
-    given: dict[str, Given] = {}  # noqa: RUF012  nobody writes into a Value
+    given: dict[str, ParameterValue] = {}  # noqa: RUF012  nobody writes into a Value
     config: str = ""
     build_options: tuple[str, ...] = ()
     options_place: str = ""
@@ -82,7 +84,7 @@ def read(environment: Environment) -> Parameters:
     given.update(_of_json(environment[JSON]) if JSON in environment else _of_variables(environment))
     for one in given.values():
         _refuse_odd(one.value, one.place)
-    options = given.get("buildOptions", Given(value=[], place=""))
+    options = given.get("buildOptions", ParameterValue(value=[], place=""))
     return Parameters(
         given={key.name: given[key.name] for key in PARAMETERS if key.name in given},
         config=_string(given["config"]) if "config" in given else "",
@@ -97,14 +99,14 @@ def upper(name: str) -> str:
     return "".join(f"_{letter}" if letter.isupper() else letter.upper() for letter in name)
 
 
-def _of_env(environment: Environment) -> Iterator[tuple[str, Given]]:
+def _of_env(environment: Environment) -> Iterator[tuple[str, ParameterValue]]:
     for name in NAMES:
         variable = f"ARGOCD_ENV_{upper(name)}"
         if environment.get(variable):
-            yield name, Given(value=environment[variable], place=variable)
+            yield name, ParameterValue(value=environment[variable], place=variable)
 
 
-def _of_json(text: str) -> dict[str, Given]:
+def _of_json(text: str) -> dict[str, ParameterValue]:
     try:
         listed = json.loads(text or "[]") or []
     except ValueError:
@@ -118,11 +120,11 @@ def _of_json(text: str) -> dict[str, Given]:
             known = ", ".join(NAMES)
             raise ConfigError(f"unknown parameter {show(name)}; expected one of {known}{hint(name, NAMES)}", path="parameters")
         value = next((one[form] for form in COLLECTIONS if one.get(form) is not None), "")
-        found[name] = Given(value=value, place=f"parameter {name}")
+        found[name] = ParameterValue(value=value, place=f"parameter {name}")
     return found
 
 
-def _of_variables(environment: Environment) -> dict[str, Given]:
+def _of_variables(environment: Environment) -> dict[str, ParameterValue]:
     """The values of PARAM_*: PARAM_X for strings, PARAM_X_0 for entries of lists, PARAM_X_KEY for entries of maps."""
     found = {}
     for name in NAMES:
@@ -132,7 +134,7 @@ def _of_variables(environment: Environment) -> dict[str, Given]:
             munged = {rule: f"{variable}_{rule.upper().replace('-', '_')}" for rule in all_rules()}
             value = {rule: environment[level] for rule, level in munged.items() if environment.get(level)}
         if value:
-            found[name] = Given(value=value, place=variable)
+            found[name] = ParameterValue(value=value, place=variable)
     return found
 
 
@@ -143,14 +145,14 @@ def _numbered(variable: str, environment: Environment) -> Iterator[str]:
         number += 1
 
 
-def _texts(key: Key, given: Given) -> Iterator[tuple[str, Any]]:
+def _texts(key: Key, given: ParameterValue) -> Iterator[tuple[str, Any]]:
     if isinstance(given.value, dict) and key.type in DOTTED:
         yield from ((f"{key.name}.{below}", text) for below, text in given.value.items())
     else:
         yield key.name, _string(given)
 
 
-def _string(given: Given) -> str:
+def _string(given: ParameterValue) -> str:
     if isinstance(given.value, str):
         return given.value
     raise unlike(given.value, "a string", given.place)
@@ -174,7 +176,7 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _words(given: Given) -> list[str]:
+def _words(given: ParameterValue) -> list[str]:
     """The entries of a list, or the words of a text, split as in a shell."""
     if not isinstance(given.value, str):
         return _strings(given)
@@ -187,13 +189,13 @@ def _words(given: Given) -> list[str]:
         ) from None
 
 
-def _strings(given: Given) -> list[str]:
+def _strings(given: ParameterValue) -> list[str]:
     if isinstance(given.value, list) and all(isinstance(one, str) for one in given.value):
         return given.value
     raise unlike(given.value, "a list of strings", given.place)
 
 
-def _switch(given: Given) -> bool:
+def _switch(given: ParameterValue) -> bool:
     text = _string(given)
     if text and text not in SWITCHES:
         raise unlike(text, "true or false", given.place)

@@ -18,7 +18,7 @@ from krm_fn.repositories import keys, loading, sharing
 from krm_fn.repositories.cache import Cache
 from krm_fn.repositories.judging import UnitResult, judge
 from krm_fn.repositories.keys import Keys
-from krm_fn.repositories.loading import Loaded, Options, Parsed, Piece, Unit
+from krm_fn.repositories.loading import Loaded, Options, Parsed, Unit, UnitPiece
 from krm_fn.repositories.pools import mapped
 from krm_fn.repositories.sharing import NOTHING, Offer, Offered, Taken
 from krm_fn.sources.reading import Watch
@@ -108,16 +108,16 @@ class _Run:
 
     def loaded(self) -> Iterator[Loaded]:
         """Each unit that waits for others, loaded."""
-        return self._done(_loaded, [Piece(number, self._every[number]) for number in self._waiting], self._options)
+        return self._done(_loaded, [UnitPiece(number, self._every[number]) for number in self._waiting], self._options)
 
     def worked(self, loaded: Sequence[Loaded], offered: Mapping[str, Offered]) -> Iterator[Any]:
         """What comes of each unit."""
-        pieces = [Piece(number, unit, loaded[number].texts) for number, unit in enumerate(self._units)]
+        pieces = [UnitPiece(number, unit, loaded[number].texts) for number, unit in enumerate(self._units)]
         if self._here:
             return (_worked(piece, self._options, offered, work=self._work) for piece in pieces)
         return self._done(partial(_worked, work=self._work), pieces, self._options, offered)
 
-    def _done(self, work: Callable[..., Any], pieces: Sequence[Piece], *given: Any) -> Iterator[Any]:
+    def _done(self, work: Callable[..., Any], pieces: Sequence[UnitPiece], *given: Any) -> Iterator[Any]:
         return mapped(work, pieces, self._jobs, named=name, given=given)
 
 
@@ -152,7 +152,7 @@ class _Judged(_Run):
     def loaded(self) -> Iterator[Loaded]:
         kept = ((number, self._kept(self._key[number] or b"")) for number in self._waiting)
         known = {number: _small_load(found) for number, found in kept if isinstance(found, Loaded)}
-        new = [Piece(number, self._every[number]) for number in self._waiting if number not in known]
+        new = [UnitPiece(number, self._every[number]) for number in self._waiting if number not in known]
         done = self._done(partial(_loaded, reach=self._keys is not None), new, self._options)
         for number in self._waiting:
             key, found = self._key[number], known.get(number)
@@ -168,7 +168,7 @@ class _Judged(_Run):
         kept = ((number, self._kept_result(number, offered, lone=each is LONE)) for number, each in own if not each.texts)
         known = {number: result for number, result in kept if result}
         new = [
-            Piece(number, unit, loaded[number].texts, self._key[number] or b"")
+            UnitPiece(number, unit, loaded[number].texts, self._key[number] or b"")
             for number, unit in enumerate(self._units)
             if number not in known
         ]
@@ -183,7 +183,7 @@ class _Judged(_Run):
             yield self._shown(result)
         next(done, None)
 
-    def _done(self, work: Callable[..., Any], pieces: Sequence[Piece], *given: Any) -> Iterator[Any]:
+    def _done(self, work: Callable[..., Any], pieces: Sequence[UnitPiece], *given: Any) -> Iterator[Any]:
         if not self._workers:
             return super()._done(work, pieces, *given)
         return self._workers.mapped(work, pieces, given, jobs=self._jobs, named=name)
@@ -227,7 +227,7 @@ class _Judged(_Run):
             self._cache.put(key, value)
 
 
-def name(piece: Piece) -> str:
+def name(piece: UnitPiece) -> str:
     """What messages call a unit."""
     return piece.unit.name or FILES
 
@@ -263,24 +263,24 @@ def without_used(result: UnitResult, used: frozenset[str]) -> UnitResult:
     return result if len(kept) == len(result.findings) else result.but(findings=kept)
 
 
-def _loaded(piece: Piece, options: Options, *, reach: bool = False) -> Loaded:
+def _loaded(piece: UnitPiece, options: Options, *, reach: bool = False) -> Loaded:
     return loading.load(piece.unit, options, reach=reach)
 
 
-def _worked(piece: Piece, options: Options, offered: Mapping[str, Offered], *, work: Work) -> Any:
+def _worked(piece: UnitPiece, options: Options, offered: Mapping[str, Offered], *, work: Work) -> Any:
     """What comes of one unit."""
     found = _parsed(piece, options)
     return work(piece.unit, found, taken_of(piece.unit, found, offered), options)
 
 
-def _judged(piece: Piece, options: Options, offered: Mapping[str, Offered]) -> tuple[UnitResult, bytes]:
+def _judged(piece: UnitPiece, options: Options, offered: Mapping[str, Offered]) -> tuple[UnitResult, bytes]:
     """What comes of one unit, and the key by which that is kept."""
     found = _parsed(piece, options)
     taken = taken_of(piece.unit, found, offered)
     return judge(piece.unit, found, taken, options), keys.second(piece.key, taken) if piece.key else b""
 
 
-def _parsed(piece: Piece, options: Options) -> Parsed:
+def _parsed(piece: UnitPiece, options: Options) -> Parsed:
     """The objects of a unit: of its texts where it was loaded in this run."""
     unit = piece.unit
     return loading.parsed(unit, loading.unpacked(piece.texts)) if piece.texts else loading.read(unit, options)

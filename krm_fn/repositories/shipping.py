@@ -21,7 +21,7 @@ from krm_fn.base import programs
 from krm_fn.repositories import building, guard, loading, sharing
 from krm_fn.repositories.builds import NO_FILE
 from krm_fn.repositories.kustomization import FILES
-from krm_fn.repositories.loading import Options, Piece
+from krm_fn.repositories.loading import Options, UnitPiece
 from krm_fn.repositories.names import words as words_of
 from krm_fn.repositories.pools import SELDOM
 from krm_fn.repositories.sharing import Key, Offer, Offered
@@ -40,7 +40,7 @@ class Parcel(NamedTuple):
     None where it is loaded.
     """
 
-    piece: Piece
+    piece: UnitPiece
     texts: Mapping[str, bytes]
     roots: frozenset[str]
     offers: Mapping[Key, Sequence[Offer]] | None
@@ -60,7 +60,7 @@ class Shipment(NamedTuple):
     options: Options
 
 
-def parcel(piece: Piece, offered: Mapping[str, Offered] | None = None) -> Parcel | None:
+def parcel(piece: UnitPiece, offered: Mapping[str, Offered] | None = None) -> Parcel | None:
     """A unit with what working on it needs; None where that has to be done here.
 
     That is so where a file is a link, lies above this folder or can't be read, and where Helm is called.
@@ -100,7 +100,7 @@ def _roots(folders: Iterable[str]) -> frozenset[str]:
     return frozenset(root for root in map(repository, folders) if os.path.exists(os.path.join(root, GIT)))  # noqa: PTH110, PTH118
 
 
-def _offers(piece: Piece, texts: Mapping[str, bytes], offered: Offered | None) -> Mapping[Key, Sequence[Offer]]:
+def _offers(piece: UnitPiece, texts: Mapping[str, bytes], offered: Offered | None) -> Mapping[Key, Sequence[Offer]]:
     """The offers that a unit may take: all of its cluster where its text is not known yet."""
     if offered is None:
         return {}

@@ -13,12 +13,12 @@ from krm_fn.base.paths import Path, as_map
 from krm_fn.rules.facts.inputs import SkippedFile
 from krm_fn.rules.facts.inputs import Unbuilt as Problem
 
-__all__ = ["Delivery", "Discovery", "Kustomization", "Problem", "Reference", "Release", "Target"]
+__all__ = ["Delivery", "Discovery", "FileReference", "Kustomization", "Problem", "Release", "Target"]
 
 SKIPPED = "argocd.argoproj.io/skip-reconcile"  # what switches an Application off
 
 
-class Reference(NamedTuple):
+class FileReference(NamedTuple):
     """A place where a kustomization names a file or a folder: its key as the role, where that leads, and the path of the place.
 
     `path` is as it is written where it leads to another machine.
@@ -41,11 +41,11 @@ class Kustomization(NamedTuple):
     file: str
     obj: Object
     is_component: bool = False
-    includes: tuple[Reference, ...] = ()
-    files: tuple[Reference, ...] = ()
-    charts: tuple[Reference, ...] = ()
-    remote: tuple[Reference, ...] = ()
-    refused: Reference | None = None
+    includes: tuple[FileReference, ...] = ()
+    files: tuple[FileReference, ...] = ()
+    charts: tuple[FileReference, ...] = ()
+    remote: tuple[FileReference, ...] = ()
+    refused: FileReference | None = None
 
     @property
     def uses(self) -> frozenset[str]:

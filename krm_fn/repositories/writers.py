@@ -32,7 +32,7 @@ GENERATED = {"ConfigMap": "configMap", "Secret": "secret"}
 LABELS = ("labels", "matchLabels", "selector", "nodeSelector")
 
 
-class Origin(NamedTuple):
+class WritingPlace(NamedTuple):
     """Where a value is written: the file, the number of the document in it, -1 where it is not known, and the path there.
 
     `inside` is the document and the path in a text that is written there in place, such as that of a patch.
@@ -44,7 +44,7 @@ class Origin(NamedTuple):
     inside: tuple[int, Path] | None = None
 
 
-class Wanted(NamedTuple):
+class SoughtValue(NamedTuple):
     """A value whose origin is looked for, with its object as it was built and all names that the object had on its way."""
 
     obj: Object
@@ -53,24 +53,24 @@ class Wanted(NamedTuple):
     value: Any
 
 
-class Patch(NamedTuple):
+class WrittenPatch(NamedTuple):
     """A patch: its documents, the target that it names, and where it is written: in its own file, or in place."""
 
     items: list[Any]
     target: Object
-    origin: Origin
+    origin: WritingPlace
 
 
-def _place(patch: Patch, number: int, path: Path) -> Origin:
+def _place(patch: WrittenPatch, number: int, path: Path) -> WritingPlace:
     """The origin of a place in one of the documents of a patch."""
     file, item, at, _ = patch.origin
-    return Origin(file, item, at, (number, path)) if at else Origin(file, number, path)
+    return WritingPlace(file, item, at, (number, path)) if at else WritingPlace(file, number, path)
 
 
-def writer(of: Kustomization, item: int, patches: list[Patch], wanted: Wanted) -> Origin | None:
+def writer(of: Kustomization, item: int, patches: list[WrittenPatch], wanted: SoughtValue) -> WritingPlace | None:
     """The part of a kustomization, the document `item` of its file, that wrote a value; None where none did."""
     for at in _fields(of.obj, wanted):
-        return Origin(of.file, item, at)
+        return WritingPlace(of.file, item, at)
     for patch in reversed(patches):
         for number, each in reversed([*enumerate(patch.items)]):
             if path := _in_patch(each, patch.target, wanted):
@@ -78,7 +78,7 @@ def writer(of: Kustomization, item: int, patches: list[Patch], wanted: Wanted) -
     return None
 
 
-def patches_of(of: Kustomization, item: int, texts: Texts) -> Iterator[Patch]:
+def patches_of(of: Kustomization, item: int, texts: Texts) -> Iterator[WrittenPatch]:
     """The patches of a kustomization in the order in which they are applied."""
     for key in ("patchesStrategicMerge", "patches", "patchesJson6902"):
         for number, each in enumerate(as_list(of.obj.get(key))):
@@ -90,20 +90,20 @@ def patches_of(of: Kustomization, item: int, texts: Texts) -> Iterator[Patch]:
                 yield from _in_file(joined(of.folder, file), each, texts)
 
 
-def _in_place(of: Kustomization, item: int, written: str, at: Path, each: object) -> Iterator[Patch]:
+def _in_place(of: Kustomization, item: int, written: str, at: Path, each: object) -> Iterator[WrittenPatch]:
     try:
         found = yamlio.read_stream(written.encode())
     except InputError:
         return
-    yield Patch(found.items, as_map(as_map(each).get("target")), Origin(of.file, item, at))
+    yield WrittenPatch(found.items, as_map(as_map(each).get("target")), WritingPlace(of.file, item, at))
 
 
-def _in_file(file: str, each: object, texts: Texts) -> Iterator[Patch]:
+def _in_file(file: str, each: object, texts: Texts) -> Iterator[WrittenPatch]:
     if found := texts(file):
-        yield Patch(found.items, as_map(as_map(each).get("target")), Origin(file))
+        yield WrittenPatch(found.items, as_map(as_map(each).get("target")), WritingPlace(file))
 
 
-def _in_patch(patch: Any, target: Object, wanted: Wanted) -> Path | None:
+def _in_patch(patch: Any, target: Object, wanted: SoughtValue) -> Path | None:
     """Where a patch has the value, None where it has not."""
     if not _is_of(patch, target, wanted):
         return None
@@ -112,7 +112,7 @@ def _in_patch(patch: Any, target: Object, wanted: Wanted) -> Path | None:
     return same_place(patch, wanted.obj, wanted.path, wanted.value)
 
 
-def _is_of(patch: Any, target: Object, wanted: Wanted) -> bool:
+def _is_of(patch: Any, target: Object, wanted: SoughtValue) -> bool:
     """True where a patch may be one of the object."""
     if target and not is_meant(target.get("kind"), target.get("name"), wanted):
         return False
@@ -120,7 +120,7 @@ def _is_of(patch: Any, target: Object, wanted: Wanted) -> bool:
     return isinstance(patch, list) or named or (isinstance(patch, dict) and bool(target))
 
 
-def is_meant(kind: object, name: object, wanted: Wanted) -> bool:
+def is_meant(kind: object, name: object, wanted: SoughtValue) -> bool:
     """False where kind and name of a target surely do not fit."""
     return may_match(kind, kind_of(wanted.obj)) and any(may_match(name, each) for each in wanted.names)
 
@@ -146,7 +146,7 @@ def _same_entry(entries: Any, entry: Any, number: int) -> int:
     return same[0] if same else number
 
 
-def changes_of(patches: list[Patch], wanted: Wanted) -> Iterator[tuple[Origin, Any, bool]]:
+def changes_of(patches: list[WrittenPatch], wanted: SoughtValue) -> Iterator[tuple[WritingPlace, Any, bool]]:
     """What patches make of a list, the last change first: where that is written, the entries there, and if it may take some."""
     for patch in reversed(patches):
         for number, each in reversed([*enumerate(patch.items)]):
@@ -174,7 +174,7 @@ def _steps(operation: Object) -> list[str]:
     return [each.replace("~1", "/").replace("~0", "~") for each in text(operation.get("path")).split("/")[1:]]
 
 
-def _in_operations(operations: list[Any], wanted: Wanted) -> Path | None:
+def _in_operations(operations: list[Any], wanted: SoughtValue) -> Path | None:
     """Where a list of JSON Patch operations has the value; the last one that wrote it."""
     for number in reversed(range(len(operations))):
         operation = as_map(operations[number])
@@ -193,7 +193,7 @@ def _is_step(written: str, step: str | int) -> bool:
     return written == str(step) or (written == "-" and isinstance(step, int))
 
 
-def _fields(obj: Object, wanted: Wanted) -> Iterator[Path]:
+def _fields(obj: Object, wanted: SoughtValue) -> Iterator[Path]:
     """The fields of a kustomization that wrote the value; the last one first."""
     last, value = wanted.path[-1:], wanted.value
     if last == ("image",):
@@ -223,7 +223,7 @@ def _images(obj: Object, value: object) -> Iterator[Path]:
             yield "images", number, "newName"
 
 
-def _replacements(obj: Object, wanted: Wanted) -> Iterator[Path]:
+def _replacements(obj: Object, wanted: SoughtValue) -> Iterator[Path]:
     """Where a replacement takes a value from: the literal of a generated ConfigMap, else the field that it names."""
     for number, each in reversed([*enumerate(map(as_map, as_list(obj.get("replacements"))))]):
         for target, among in enumerate(map(as_map, as_list(each.get("targets")))):
@@ -234,7 +234,7 @@ def _replacements(obj: Object, wanted: Wanted) -> Iterator[Path]:
                     yield "replacements", number, "targets", target, "fieldPaths", field
 
 
-def _is_field(written: str, wanted: Wanted) -> bool:
+def _is_field(written: str, wanted: SoughtValue) -> bool:
     """True if a field path of a replacement leads to the value."""
     parts, at = [part.replace("\\.", ".") for part in FIELD_STEP.split(written)], wanted.obj
     if len(parts) != len(wanted.path):
@@ -257,7 +257,7 @@ def _literals(obj: Object, source: Object, value: Any) -> Iterator[Path]:
                 yield f"{GENERATED[source['kind']]}Generator", number, "literals", literal
 
 
-def _labels(obj: Object, wanted: Wanted) -> Iterator[Path]:
+def _labels(obj: Object, wanted: SoughtValue) -> Iterator[Path]:
     around, key = wanted.path[-2:-1], wanted.path[-1:]
     if around == ("annotations",):
         yield from _pairs(as_map(obj.get("commonAnnotations")), ("commonAnnotations",), key, wanted.value)

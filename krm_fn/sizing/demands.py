@@ -10,7 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, holder_of
-from krm_fn.kubevirt.pods import Around, MissingObjectError, PodError, launcher_pod, vcpus_of
+from krm_fn.kubevirt.pods import LaunchContext, MissingObjectError, PodError, launcher_pod, vcpus_of
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.releases import NEWEST
@@ -88,13 +88,13 @@ def identity(demand: Demand) -> tuple[str, str, str]:
     return demand.namespace, demand.record["name"], demand.record["kind"]
 
 
-def launched(instance: Object, around: Around, ranges: Sequence[Object] = ()) -> Launched:
+def launched(instance: Object, around: LaunchContext, ranges: Sequence[Object] = ()) -> Launched:
     """What an instance leads to. `ranges` are the LimitRanges of its namespace."""
     found = rendered(instance, around, launcher_pod)
     return found.but(pods=pods_of(found.result.get("pod"), ranges))
 
 
-def rendered(instance: Object, around: Around, render: Callable[[Object, Around], Object]) -> Launched:
+def rendered(instance: Object, around: LaunchContext, render: Callable[[Object, LaunchContext], Object]) -> Launched:
     """The same before the API server admits the pods; `render` is `launcher_pod`, or `pod_size` where that is enough."""
     guest = _guest(as_map(instance.get("spec")))
     try:

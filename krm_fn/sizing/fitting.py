@@ -17,7 +17,7 @@ from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import ONE
 from krm_fn.sizing.demands import Demand
-from krm_fn.sizing.nodes import UNSTATED, Shape
+from krm_fn.sizing.nodes import UNSTATED, NodeShape
 from krm_fn.sizing.rows import REQUIRED
 
 RESOURCE, LABEL, AFFINITY, TAINT = "resource", "label", "affinity", "taint"
@@ -58,7 +58,7 @@ class Fits:
     What is known of a label, a taint or a resource is noted once for all shapes.
     """
 
-    def __init__(self, shapes: Sequence[Shape]) -> None:
+    def __init__(self, shapes: Sequence[NodeShape]) -> None:
         self._every = (1 << len(shapes)) - 1
         self._labels: dict[str, dict[str, int]] = {}
         self._names: dict[str, dict[str, int]] = {"metadata.name": {}}
@@ -69,7 +69,7 @@ class Fits:
             self._take(shape, 1 << number)
         self._sort(shapes)
 
-    def _sort(self, shapes: Sequence[Shape]) -> None:
+    def _sort(self, shapes: Sequence[NodeShape]) -> None:
         """Note the amounts of each resource, rising, and with each of them the shapes that have at least so much."""
         stated: dict[str, list[tuple[int, int]]] = {}
         for number, shape in enumerate(shapes):
@@ -80,7 +80,7 @@ class Fits:
             enough = list(accumulate((bit for _, bit in pairs), or_))
             self._amounts[name] = [amount for amount, _ in reversed(pairs)], enough[::-1]
 
-    def _take(self, shape: Shape, bit: int) -> None:
+    def _take(self, shape: NodeShape, bit: int) -> None:
         for found, given in ((self._labels, shape.labels), (self._names, {"metadata.name": shape.node})):
             for key, value in given.items():
                 of_key = found.setdefault(key, {})

@@ -10,7 +10,7 @@ from krm_fn.base.annotations import Iterator, Sequence
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.findings.limits import Budget
+from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.pods.amounts import Amounts, read
 from krm_fn.kubevirt.quantity import NANO, Quantity
@@ -30,7 +30,7 @@ def by_namespace(bundle: Bundle) -> dict[str, list[Object]]:
         found.setdefault(effective_namespace(entry.obj), []).append(entry.obj)
     if found:
         most = COMPARISONS + COMPARISONS_PER_OBJECT * len(bundle.entries)
-        budget = Budget(most, f"LimitRanges limit VMs more than {most:,} times; use fewer of them in a namespace")
+        budget = ProductLimit(most, f"LimitRanges limit VMs more than {most:,} times; use fewer of them in a namespace")
         bounds = {namespace: sum(map(_bounds, ranges)) for namespace, ranges in found.items()}
         for _, kind in SERVED:
             for entry in bundle.of_kind(kind):

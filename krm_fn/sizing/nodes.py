@@ -29,7 +29,7 @@ LABELS = {SCHEDULABLE: "true", ARCHITECTURE: "amd64", "kubernetes.io/os": "linux
 UNSTATED = USUAL_DEVICES | {"ephemeral-storage"}  # not counted
 
 
-class Shape(Value):
+class NodeShape(Value):
     """Nodes that are equal. `count` is how many there are, None for as many as needed.
 
     `allocatable` is in billionths. `node` is the name of a node of the cluster, "" for a shape that a person wrote.
@@ -47,7 +47,7 @@ class Shape(Value):
         return bool(self.node) or resource in self.allocatable or resource not in UNSTATED
 
 
-def read(given: Any) -> list[Shape]:
+def read(given: Any) -> list[NodeShape]:
     """The shapes of a document. Raises: InputError that names the place."""
     items = given.get("items") if isinstance(given, dict) else given
     if isinstance(given, dict) and given.get("kind") == "Node":
@@ -57,7 +57,7 @@ def read(given: Any) -> list[Shape]:
     return [_shape(item, f"[{place}]") for place, item in enumerate(items)]
 
 
-def _shape(item: Any, place: str) -> Shape:
+def _shape(item: Any, place: str) -> NodeShape:
     if not isinstance(item, dict):
         raise InputError(f"{place} is no map; {EXPECTED}")
     if "kind" not in item:
@@ -67,12 +67,12 @@ def _shape(item: Any, place: str) -> Shape:
     return _node(item, place)
 
 
-def _node(node: Object, place: str) -> Shape:
+def _node(node: Object, place: str) -> NodeShape:
     labels, name = labels_of(node), name_of(node)
     taints = [as_map(taint) for taint in as_list(get(node, ("spec", "taints")))]
     if get(node, ("spec", "unschedulable")) is True and all(taint.get("key") != UNSCHEDULABLE["key"] for taint in taints):
         taints.append(UNSCHEDULABLE)
-    return Shape(
+    return NodeShape(
         name=text(labels.get(INSTANCE_TYPE)) or name,
         count=1,
         labels={key: str(value) for key, value in labels.items()},
@@ -82,7 +82,7 @@ def _node(node: Object, place: str) -> Shape:
     )
 
 
-def _written(item: Object, place: str) -> Shape:
+def _written(item: Object, place: str) -> NodeShape:
     for key, value in item.items():
         if key not in KEYS:
             raise InputError(f"{place}: found the key {key!r}; expected one of {', '.join(KEYS)}")
@@ -92,7 +92,7 @@ def _written(item: Object, place: str) -> Shape:
     if count is not None and count < 0:
         raise InputError(f"{place}.count is {count}; expected 0 or more")
     allocatable = {"pods": PODS, **as_map(item.get("allocatable"))}
-    return Shape(
+    return NodeShape(
         name=item.get("name") or place,
         count=count,
         labels={**LABELS, **_labels(as_map(item.get("labels")), f"{place}.labels")},

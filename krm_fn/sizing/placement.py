@@ -10,7 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.sizing.demands import identity
 from krm_fn.sizing.fitting import Fits, Needs, needs_of
-from krm_fn.sizing.nodes import Shape
+from krm_fn.sizing.nodes import NodeShape
 from krm_fn.sizing.rows import GIB_PER_CPU, Sized
 
 
@@ -22,7 +22,7 @@ class Misfit(Value):
     why: tuple[tuple[tuple[str, str], int], ...]
 
 
-class Use(Value):
+class NodeUse(Value):
     """The nodes of one name: how many there are (None: as many as needed), are needed, and what is left on the latter."""
 
     name: str
@@ -35,15 +35,15 @@ class Use(Value):
 class Placement(Value):
     """Where the machines run: nodes by name, demands that fit on no node, and how many machines find no room."""
 
-    uses: tuple[Use, ...]
+    uses: tuple[NodeUse, ...]
     misfits: tuple[Misfit, ...]
     without_room: tuple[tuple[Sized, int], ...]
 
 
-class Run:
+class NodeRun:
     """Some equal nodes in a row, with what is free on each and how many machines each has."""
 
-    def __init__(self, shape: Shape, count: int | None, free: dict[str, int], machines: int = 0) -> None:
+    def __init__(self, shape: NodeShape, count: int | None, free: dict[str, int], machines: int = 0) -> None:
         self.shape, self.count, self.free, self.machines = shape, count, free, machines
 
     def holds(self, amounts: dict[str, int]) -> int:
@@ -57,13 +57,13 @@ class Run:
                 most = min(most, room) if most else room
         return most
 
-    def filled(self, amounts: dict[str, int], number: int, nodes: int) -> Run:
+    def filled(self, amounts: dict[str, int], number: int, nodes: int) -> NodeRun:
         """So many of the nodes with so many more machines on each."""
         free = {name: left - amounts.get(name, 0) * number for name, left in self.free.items()}
-        return Run(self.shape, nodes, free, self.machines + number)
+        return NodeRun(self.shape, nodes, free, self.machines + number)
 
 
-class Group(Value):
+class MachineGroup(Value):
     """Machines that the scheduler does not distinguish, and the set of shapes on which one fits."""
 
     needs: Needs
@@ -77,15 +77,15 @@ class Group(Value):
         return self.shapes.bit_count(), -weight, self.needs.key
 
 
-def placed(sized: Iterable[Sized], shapes: Sequence[Shape]) -> Placement:
+def placed(sized: Iterable[Sized], shapes: Sequence[NodeShape]) -> Placement:
     """The placement of all machines that have a pod."""
     misfits: list[Misfit] = []
-    groups: list[Group] = []
+    groups: list[MachineGroup] = []
     fits = Fits(shapes)
     for needs, members in _alike(sized):
         fitting = fits.on(needs)
         if fitting:
-            groups.append(Group(needs=needs, members=tuple(members), shapes=fitting))
+            groups.append(MachineGroup(needs=needs, members=tuple(members), shapes=fitting))
         else:
             why = _frequent(fits.obstacles(needs))
             misfits += [Misfit(sized=each, needs=needs, why=why) for each in members]
@@ -122,12 +122,12 @@ def _frequent(found: Iterable[tuple[tuple[str, str], int]]) -> tuple[tuple[tuple
 class Nodes:
     """The nodes of all shapes, with the machines that were placed on them."""
 
-    def __init__(self, shapes: Sequence[Shape]) -> None:
-        self.runs = [[Run(shape, shape.count, shape.allocatable)] for shape in shapes]
+    def __init__(self, shapes: Sequence[NodeShape]) -> None:
+        self.runs = [[NodeRun(shape, shape.count, shape.allocatable)] for shape in shapes]
         self._used = 0  # the shapes of which a node has machines
         self._fresh = (1 << len(shapes)) - 1  # those of which a node has none
 
-    def place(self, group: Group) -> int:
+    def place(self, group: MachineGroup) -> int:
         """Place as many machines as there is room for, on nodes in use first. Returns how many are left."""
         left = sum(each.demand.copies for each in group.members)
         for fresh in (False, True):
@@ -138,7 +138,7 @@ class Nodes:
         return left
 
     def _place(self, place: int, amounts: dict[str, int], left: int, *, fresh: bool) -> int:
-        after: list[Run] = []
+        after: list[NodeRun] = []
         for run in self.runs[place]:
             made, left = _fill(run, amounts, left) if (run.machines == 0) == fresh else ([run], left)
             after += made
@@ -158,7 +158,7 @@ def _places(shapes: int) -> Iterator[int]:
         shapes ^= lowest
 
 
-def _fill(run: Run, amounts: dict[str, int], left: int) -> tuple[list[Run], int]:
+def _fill(run: NodeRun, amounts: dict[str, int], left: int) -> tuple[list[NodeRun], int]:
     """The nodes of a run with machines on them as far as they go: full ones, one with the rest, and those not touched."""
     each = run.holds(amounts)
     if not left or not each or run.count == 0:
@@ -171,11 +171,11 @@ def _fill(run: Run, amounts: dict[str, int], left: int) -> tuple[list[Run], int]
         made.append(run.filled(amounts, left, 1))
         left, spare = 0, None if spare is None else spare - 1
     if spare != 0:
-        made.append(Run(run.shape, spare, run.free, run.machines))
+        made.append(NodeRun(run.shape, spare, run.free, run.machines))
     return made, left
 
 
-def _without_room(group: Group, left: int) -> list[tuple[Sized, int]]:
+def _without_room(group: MachineGroup, left: int) -> list[tuple[Sized, int]]:
     """The demands whose machines find no room, the last ones of the group."""
     found = []
     for each in reversed(group.members):
@@ -186,19 +186,19 @@ def _without_room(group: Group, left: int) -> list[tuple[Sized, int]]:
     return found
 
 
-def _uses(runs: Iterable[list[Run]]) -> list[Use]:
+def _uses(runs: Iterable[list[NodeRun]]) -> list[NodeUse]:
     """The nodes by their names, in the order of the shapes."""
-    found: dict[str, Use] = {}
+    found: dict[str, NodeUse] = {}
     unlimited: set[str] = set()
     for run in (run for of_shape in runs for run in of_shape):
         name = run.shape.name
-        found[name] = _with_run(found.get(name, Use(name=name, nodes=0)), run)
+        found[name] = _with_run(found.get(name, NodeUse(name=name, nodes=0)), run)
         if run.shape.count is None:
             unlimited.add(name)
     return [use.but(nodes=None) if use.name in unlimited else use for use in found.values()]
 
 
-def _with_run(use: Use, run: Run) -> Use:
+def _with_run(use: NodeUse, run: NodeRun) -> NodeUse:
     count = run.count or 0
     if not run.machines:
         return use.but(nodes=(use.nodes or 0) + count)

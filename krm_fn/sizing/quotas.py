@@ -10,7 +10,7 @@ from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, annotations_of, kind_of, name_of
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.value import Value
-from krm_fn.findings.limits import Budget
+from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
@@ -19,7 +19,7 @@ from krm_fn.sizing import scopes, storage, usage
 from krm_fn.sizing.demands import Demand, identity, in_order
 from krm_fn.sizing.pods import AdmittedPod
 from krm_fn.sizing.rows import compared
-from krm_fn.sizing.scopes import Scope
+from krm_fn.sizing.scopes import QuotaScope
 from krm_fn.sizing.sums import once
 
 NATIVE, AWARE, AWARE_CLUSTER = "ResourceQuota", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota"
@@ -40,7 +40,7 @@ class Quota(Value):
     entry: Entry
     hard: Amounts
     namespaces: frozenset[str]
-    scopes: tuple[Scope, ...] = ()
+    scopes: tuple[QuotaScope, ...] = ()
     calculator: str = ""
 
     @property
@@ -147,7 +147,7 @@ class Counted:
         for namespace, claim in claims:
             self._claims.setdefault(namespace, []).append(claim)
         most = COMPARISONS + COMPARISONS_PER_OBJECT * len(ordered)
-        self._budget = Budget(most, f"quotas count VMs more than {most:,} times; use fewer quotas in a namespace")
+        self._budget = ProductLimit(most, f"quotas count VMs more than {most:,} times; use fewer quotas in a namespace")
 
     def use_of(self, quota: Quota) -> QuotaUse:
         """The use of a quota. Raises: InputError where quotas count the machines too often."""

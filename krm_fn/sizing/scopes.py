@@ -20,7 +20,7 @@ KINDS = ("podAffinity", "podAntiAffinity")
 REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-class Scope(Value):
+class QuotaScope(Value):
     """A requirement of a quota that a pod must meet."""
 
     name: str
@@ -28,40 +28,40 @@ class Scope(Value):
     values: frozenset[str] = frozenset()
 
 
-def scopes_of(spec: Object) -> tuple[Scope, ...]:
+def scopes_of(spec: Object) -> tuple[QuotaScope, ...]:
     """The scopes of a quota, all of which a pod must meet."""
-    plain = [Scope(name=text(scope)) for scope in as_list(spec.get("scopes"))]
+    plain = [QuotaScope(name=text(scope)) for scope in as_list(spec.get("scopes"))]
     selected = map(as_map, as_list(get(spec, ("scopeSelector", "matchExpressions"))))
     return tuple(dict.fromkeys((*plain, *map(_selected, selected))))
 
 
-def _selected(given: Object) -> Scope:
+def _selected(given: Object) -> QuotaScope:
     values = frozenset(value for value in as_list(given.get("values")) if isinstance(value, str))
-    return Scope(name=text(given.get("scopeName")), operator=text(given.get("operator")), values=values)
+    return QuotaScope(name=text(given.get("scopeName")), operator=text(given.get("operator")), values=values)
 
 
-def counts(scopes: tuple[Scope, ...], pod: AdmittedPod) -> bool:
+def counts(scopes: tuple[QuotaScope, ...], pod: AdmittedPod) -> bool:
     """True for a pod that a quota of these scopes counts."""
     return all(SCOPES.get(scope.name, _never)(pod, scope) for scope in scopes)
 
 
-def _never(_: AdmittedPod, __: Scope) -> bool:
+def _never(_: AdmittedPod, __: QuotaScope) -> bool:
     return False
 
 
-def _always(_: AdmittedPod, __: Scope) -> bool:
+def _always(_: AdmittedPod, __: QuotaScope) -> bool:
     return True
 
 
-def _best_effort(pod: AdmittedPod, _: Scope) -> bool:
+def _best_effort(pod: AdmittedPod, _: QuotaScope) -> bool:
     return pod.qos == BEST_EFFORT
 
 
-def _not_best_effort(pod: AdmittedPod, _: Scope) -> bool:
+def _not_best_effort(pod: AdmittedPod, _: QuotaScope) -> bool:
     return pod.qos != BEST_EFFORT
 
 
-def _of_priority(pod: AdmittedPod, scope: Scope) -> bool:
+def _of_priority(pod: AdmittedPod, scope: QuotaScope) -> bool:
     name = text(pod.pod.get("priorityClassName"))
     match scope.operator:
         case "Exists":
@@ -75,7 +75,7 @@ def _of_priority(pod: AdmittedPod, scope: Scope) -> bool:
     return False
 
 
-def _crosses_namespaces(pod: AdmittedPod, _: Scope) -> bool:
+def _crosses_namespaces(pod: AdmittedPod, _: QuotaScope) -> bool:
     affinity = as_map(pod.pod.get("affinity"))
     for kind in KINDS:
         rules = as_map(affinity.get(kind))
@@ -86,7 +86,7 @@ def _crosses_namespaces(pod: AdmittedPod, _: Scope) -> bool:
     return False
 
 
-SCOPES: dict[str, Callable[[AdmittedPod, Scope], bool]] = {
+SCOPES: dict[str, Callable[[AdmittedPod, QuotaScope], bool]] = {
     "Terminating": _never,
     "NotTerminating": _always,
     "BestEffort": _best_effort,

@@ -20,7 +20,7 @@ from krm_fn.findings.finding import UNSET as MISSING
 from krm_fn.kubevirt.holders import holder_of
 from krm_fn.kubevirt.releases import Release
 from krm_fn.rules import registry
-from krm_fn.rules.facts.inputs import InputFacts, Part
+from krm_fn.rules.facts.inputs import InputFacts, PartialObject
 from krm_fn.sources.files import in_repository
 from krm_fn.sources.salvage import UNCERTAIN
 from krm_fn.sources.source import ANY, Source, Sources
@@ -90,7 +90,7 @@ class Fragments(Value):
             ref = ref_of(get(self.items[item], inside))
             paths = self.lacks[item, inside]
             directive = next((str(path[-1]) for path in paths if is_directive(path)), "")
-            part = Part(paths=paths, directive=directive, others=len(others))
+            part = PartialObject(paths=paths, directive=directive, others=len(others))
             for finding in registry.judge_bundle(InputFacts(parts=(part,), release=release), severity, "input"):
                 file, index = places[item]
                 yield finding.but(ref=ref, item=item, inside=inside, file=file, index=index)

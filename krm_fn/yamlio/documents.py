@@ -17,7 +17,7 @@ from krm_fn.yamlio.layout import (
     relocated,
 )
 from krm_fn.yamlio.listreader import ListReader, Offsets
-from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
+from krm_fn.yamlio.reader import EventSource, Memo, open_node, read_node
 from krm_fn.yamlio.spans import Spans
 from krm_fn.yamlio.texts import ListText, Piece, StreamText
 
@@ -47,7 +47,7 @@ def read_repeating(text: str) -> list[Any]:
     parser = CParser(text)
     while parser.get_event().__class__ is not StreamEndEvent:
         pass
-    source, found = Source(text, repeats=True), []
+    source, found = EventSource(text, repeats=True), []
     while (event := open_node(source, first_entry=False)) is not None:
         found.append(read_node(source, event)[0])
     return found
@@ -120,7 +120,7 @@ def closed(data: bytes) -> bytes:
     """The input, without a final line break, prepared for one: a block of text at the very end must not gain a line break."""
     if b"|" not in data and b">" not in data:
         return data
-    source = Source(data)
+    source = EventSource(data)
     last: Any = None
     try:
         while (event := source.get()).__class__ is not StreamEndEvent:
@@ -168,7 +168,7 @@ class NotAlone(Exception):  # noqa: N818  it is no error of the text
 
 def read_alone(text: str, memo: Memo) -> tuple[Any, Spans]:
     """The value of one document of a stream, and the places of its nodes in the text. Raises: InputError, NotAlone."""
-    source = Source(text, memo=memo)
+    source = EventSource(text, memo=memo)
     try:
         source.get()
         source.get()
@@ -183,7 +183,7 @@ def read_alone(text: str, memo: Memo) -> tuple[Any, Spans]:
 
 
 def _read_documents(data: bytes, file: str) -> StreamText:
-    source, offset = Source(data, file=file), Offsets(data)
+    source, offset = EventSource(data, file=file), Offsets(data)
     items: list[Any] = []
     starts: list[tuple[int, int]] = []
     source.get()

@@ -19,7 +19,7 @@ from krm_fn.yamlio.events import (
 )
 from krm_fn.yamlio.layout import BLOCK, breaks, dash_before, line_start, line_start_in_bytes
 from krm_fn.yamlio.nodes import MERGE
-from krm_fn.yamlio.reader import OUTSIDE, Source, check_again, merge, read_node
+from krm_fn.yamlio.reader import OUTSIDE, EventSource, check_again, merge, read_node
 from krm_fn.yamlio.texts import EXACT, ListText, Piece, Pieces, Top
 
 
@@ -45,7 +45,7 @@ class ListReader:
 
     def __init__(self, data: bytes, file: str) -> None:
         self.data, self.file = data, file
-        self.source = Source(data, file=file)
+        self.source = EventSource(data, file=file)
         self.offset = Offsets(data)
         self.values: dict[str, Any] = {}
         self.keys: list[tuple[str, int, int, int, int]] = []

@@ -9,7 +9,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.yamlio.events import AliasEvent, YAMLError
 from krm_fn.yamlio.layout import line_end
 from krm_fn.yamlio.nodes import ALIAS, BLOCK_SCALAR, MAP, NO_ENTRIES, NO_NODES, SEQ, Entry, Node
-from krm_fn.yamlio.reader import Memo, Source, open_node, read_node
+from krm_fn.yamlio.reader import EventSource, Memo, open_node, read_node
 from krm_fn.yamlio.scalars import key_text, resolve_typed
 from krm_fn.yamlio.spans import END, FLOW, SHAPE, Spans
 
@@ -21,7 +21,7 @@ def read_positions(text: str, *, first_entry: bool = False, memo: Memo | None = 
 
     Reads only to the end of that node. The text must have been read before. Raises: YAMLError if it was not.
     """
-    source = Part(text, memo=memo)
+    source = StreamPart(text, memo=memo)
     source.spans.begin(0)
     read_node(source, open_node(source, first_entry=first_entry))
     return tree(text, source.spans, 0)
@@ -33,7 +33,7 @@ def tree(text: str, spans: Spans, item: int) -> Node:
     return Tree(text, spans, first, base).node(first)[0]
 
 
-class Part(Source):
+class StreamPart(EventSource):
     """An event stream of a part of a text. Aliases to anchors outside it are empty maps as values, and no text as keys."""
 
     def key(self, event: Any) -> Any:
@@ -186,7 +186,7 @@ class Seq(Collection):
 def _read_key(written: str) -> Any:
     if written.removeprefix("-")[:1].isalnum() and UNMARKED.issuperset(written):
         return key_text(resolve_typed(written))
-    source = Part(f" {written}: 0")
+    source = StreamPart(f" {written}: 0")
     try:
         return source.key(open_node(source, first_entry=True))
     except (YAMLError, InputError):

@@ -52,7 +52,7 @@ class Memo:
         self.names: dict[str, str] = {}
 
 
-class Source:
+class EventSource:
     """An open event stream with the common data of its nodes: anchors, the memo of scalars, the budget of aliases.
 
     `anchors` has the value of each anchor and its home: the number of the item that is read, which the caller sets.
@@ -214,7 +214,7 @@ class Source:
             raise self.fail(message, event)
 
 
-def open_node(source: Source, *, first_entry: bool) -> Any:
+def open_node(source: EventSource, *, first_entry: bool) -> Any:
     """The first event of the first document's node, or of its list's first entry with `first_entry`; None if there is none."""
     event = source.get()
     while event.__class__ not in NODES:
@@ -237,10 +237,10 @@ def read_piece(
 ) -> tuple[Any, dict[str, Any]]:
     """The value of a text's first document, and the values of its anchors; with `first_entry`, of its list's first entry.
 
-    `repeats`: see `Source`.
+    `repeats`: see `EventSource`.
     Raises: InputError.
     """
-    source = Source(text, anchors=anchors, memo=memo, repeats=repeats)
+    source = EventSource(text, anchors=anchors, memo=memo, repeats=repeats)
     try:
         event = open_node(source, first_entry=first_entry)
         if event is None:
@@ -252,7 +252,7 @@ def read_piece(
 
 
 # One loop with few calls, because it runs over a hundred thousand events for a thousand resources.
-def read_node(source: Source, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901
+def read_node(source: EventSource, event: Any, outside: int = 0) -> tuple[Any, Any]:  # noqa: C901
     """The plain value of the node that starts with `event`, and the node's last event; `outside` is its depth.
 
     Raises: InputError, and YAMLError for what libyaml refuses.
@@ -305,7 +305,7 @@ def block_kind(text: str) -> int:
     return BLOCK_SCALAR | BLANKS if text.rstrip("\n")[-1:] in (" ", "\t") else BLOCK_SCALAR
 
 
-def check_again(source: Source, event: Any, into: dict[str, Any], key: Any, stack: Sequence[Any] = ()) -> None:
+def check_again(source: EventSource, event: Any, into: dict[str, Any], key: Any, stack: Sequence[Any] = ()) -> None:
     """Accept a key that only a merge has set before; a second one in the text is an error.
 
     `stack` has the maps and lists around `into`, each with its current key, from the outermost on.
@@ -331,7 +331,7 @@ def _named(event: Any, into: Any, key: Any, stack: Sequence[Any]) -> str:
     return f"the key {name!r}" if written == name else f"the key {name!r} (written {written})"
 
 
-def merge(source: Source, into: dict[str, Any], value: Any, event: Any) -> None:
+def merge(source: EventSource, into: dict[str, Any], value: Any, event: Any) -> None:
     """Merge the value of `<<` over the keys before it, as sigs.k8s.io/yaml does; of several maps the first wins."""
     maps = value if isinstance(value, list) else [value]
     if not all(isinstance(one, dict) for one in maps):

@@ -69,7 +69,7 @@ def report(*objects, by="vm", width=0, target=""):
     found = Bundle(objects)
     demands = list(demands_of(facts_of(found, Config(catalogue="none"))))
     sized = tuple(Sized(demand=demand, target=target) for demand in demands)
-    return sizes.Report(sized=sized, by=by, answer=shown(found, demands), width=width)
+    return sizes.SizesReport(sized=sized, by=by, answer=shown(found, demands), width=width)
 
 
 def test_the_table_has_the_heaviest_first_then_the_sum_and_the_quotas(capfd, bundle) -> None:

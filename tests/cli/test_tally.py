@@ -9,7 +9,7 @@ from checking import CONFLICT, IGNORED, SIZE, check, run, write
 from trees import tree
 
 from krm_fn.cli.check import tally
-from krm_fn.cli.formats import Report
+from krm_fn.cli.formats import CheckReport
 from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.repositories.judging import UnitResult
@@ -29,29 +29,29 @@ TARGETS = [unit("a", vms=2, files=("base/vm.yaml",)), unit("b", vms=1, files=("b
 @pytest.mark.parametrize(
     ("report", "found", "line"),
     [
-        (Report(findings=()), [unit(vms=1, files=("",))], "1 VM, 0 errors"),
-        (Report(findings=()), [unit(vms=0, files=("a.yaml",))], "1 file, 0 VMs, 0 errors"),
-        (Report(findings=findings("error")), [unit(vms=5, files=("a", "b", "c"))], "3 files, 5 VMs, 1 error"),
+        (CheckReport(findings=()), [unit(vms=1, files=("",))], "1 VM, 0 errors"),
+        (CheckReport(findings=()), [unit(vms=0, files=("a.yaml",))], "1 file, 0 VMs, 0 errors"),
+        (CheckReport(findings=findings("error")), [unit(vms=5, files=("a", "b", "c"))], "3 files, 5 VMs, 1 error"),
         (
-            Report(findings=findings("info", "warning", "info"), targets=2),
+            CheckReport(findings=findings("info", "warning", "info"), targets=2),
             TARGETS,
             "2 targets, 3 VMs, 0 errors, 1 warning, 2 info",
         ),
-        (Report(findings=(), targets=1), [TARGETS[0], unit(vms=1, files=("x",))], "1 target, 1 file, 3 VMs, 0 errors"),
+        (CheckReport(findings=(), targets=1), [TARGETS[0], unit(vms=1, files=("x",))], "1 target, 1 file, 3 VMs, 0 errors"),
         (
-            Report(findings=findings("error"), targets=3),
+            CheckReport(findings=findings("error"), targets=3),
             [*TARGETS, unit("c", built=False)],
             "3 targets (1 not built), 3 VMs, 1 error",
         ),
         (
-            Report(findings=(), suppressed=(Suppressed(finding=findings("error")[0], by="ignore"),), off={"flag": 2}),
+            CheckReport(findings=(), suppressed=(Suppressed(finding=findings("error")[0], by="ignore"),), off={"flag": 2}),
             [unit(vms=1)],
             "1 VM, 0 errors, 3 suppressed",
         ),
     ],
     ids=lambda given: given if isinstance(given, str) else "",
 )
-def test_it_counts_what_was_read_and_found(report: Report, found: list[UnitResult], line: str) -> None:
+def test_it_counts_what_was_read_and_found(report: CheckReport, found: list[UnitResult], line: str) -> None:
     assert tally(report, found) == line
 
 

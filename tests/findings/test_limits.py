@@ -7,7 +7,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.cli import baseline
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import Finding
-from krm_fn.findings.limits import COUNTED, MOST, MOST_IN_ALL, Budget, InAll, Limited, counted, first, limited
+from krm_fn.findings.limits import COUNTED, MOST, MOST_IN_ALL, InAll, Limited, ProductLimit, counted, first, limited
 from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.schema.flaws import Flaw
 from krm_fn.pipeline import stages
@@ -125,7 +125,7 @@ def test_what_was_left_out_of_the_report_is_not_called_unused():
 
 
 def test_a_budget_ends_the_run_when_it_is_spent():
-    budget = Budget(3, "too much of it")
+    budget = ProductLimit(3, "too much of it")
     budget.take(3)
     with pytest.raises(InputError, match="too much of it"):
         budget.take(1)

@@ -7,7 +7,7 @@ import pytest
 
 from krm_fn import yamlio
 from krm_fn.base.objects import Ref
-from krm_fn.cli.formats import FORMATS, Report, written
+from krm_fn.cli.formats import FORMATS, CheckReport, written
 from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.findings.fingerprints import merged, merged_suppressed
 
@@ -80,7 +80,7 @@ def test_suppressed_findings_are_merged_by_what_silences_them():
 
 
 def report(*targets, **more):
-    return Report(findings=(FOUND.but(targets=targets, fingerprint="0f"),), files=("base/web.yaml",), **more)
+    return CheckReport(findings=(FOUND.but(targets=targets, fingerprint="0f"),), files=("base/web.yaml",), **more)
 
 
 @pytest.mark.parametrize("name", FORMATS)

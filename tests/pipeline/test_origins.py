@@ -10,7 +10,7 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.facts import gather
-from krm_fn.pipeline.origins import Origins
+from krm_fn.pipeline.origins import FieldOrigins
 
 SETTINGS = config.read(
     {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": {"mode": "validate"}}
@@ -64,7 +64,7 @@ def test_a_value_that_the_vm_sets_itself_has_no_origin() -> None:
 
 def test_what_the_vm_and_a_preference_set_in_part_each_is_the_vms() -> None:
     (facts,) = gather(Bundle([WRONG, vm()]), SETTINGS).vms
-    found = [Origins().of(facts, path) for path in (MODEL, MODEL[:-1], MODEL[:-2])]
+    found = [FieldOrigins().of(facts, path) for path in (MODEL, MODEL[:-1], MODEL[:-2])]
     assert [each and each.matcher for each in found] == ["preference", None, None]
 
 

@@ -6,7 +6,7 @@ import pytest
 from trees import tree
 
 from krm_fn import yamlio
-from krm_fn.repositories.bases import Bases, Change, own_files
+from krm_fn.repositories.bases import Alteration, Bases, own_files
 from krm_fn.repositories.discovery import discover
 
 VM = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web}\nspec: {instancetype: {name: own}}\n"
@@ -64,13 +64,13 @@ def test_a_patch_of_a_component_changes_what_the_component_brings(here):
         "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\ntarget: {name: x}\n"
     )
     tree(here, {"top/kustomization.yaml": "resources: [../base]\ntransformers: [../transformers/t.yaml]\n"})
-    assert change("part/more.yaml") == Change("part/patch.yaml", "VirtualMachine", "more")
+    assert change("part/more.yaml") == Alteration("part/patch.yaml", "VirtualMachine", "more")
     assert change("base/vm.yaml") is None
     assert change("base/unused.yaml") is None
 
 
 def test_what_a_folder_of_transformers_does_is_not_known(here):
-    assert change("base/vm.yaml") == Change("transformers", "VirtualMachine", "web")
+    assert change("base/vm.yaml") == Alteration("transformers", "VirtualMachine", "web")
 
 
 def test_a_preference_that_is_patched_changes_the_vms_that_name_it(here):
@@ -82,4 +82,4 @@ def test_a_preference_that_is_patched_changes_the_vms_that_name_it(here):
             "top/p.yaml": "kind: VirtualMachinePreference\nmetadata: {name: p}\nspec: {}\n",
         },
     )
-    assert change("base/vm.yaml") == Change("top/p.yaml", "VirtualMachinePreference", "p")
+    assert change("base/vm.yaml") == Alteration("top/p.yaml", "VirtualMachinePreference", "p")

@@ -22,7 +22,7 @@ from krm_fn.repositories.building import Builder
 from krm_fn.repositories.cache import NAME, VARIABLE, Cache
 from krm_fn.repositories.clusters import TargetSettings
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.judging import Subject, UnitResult
+from krm_fn.repositories.judging import CheckedObject, UnitResult
 from krm_fn.repositories.keys import Keys
 from krm_fn.repositories.loading import Loaded, Options, Unit
 from krm_fn.repositories.sharing import Offer, Reach, Taken
@@ -47,7 +47,7 @@ JUDGED = UnitResult(
     findings=(FINDING,),
     suppressed=(Suppressed(finding=FINDING, by="ignore"),),
     off={"r": 2},
-    subjects=(Subject(ref=REF, inside=("items", 3)),),
+    subjects=(CheckedObject(ref=REF, inside=("items", 3)),),
     lines={("f", 1): "text"},
     external=(REF,),
     wants=frozenset("ab"),

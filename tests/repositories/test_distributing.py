@@ -18,7 +18,7 @@ from trees import tree
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import distributing
 from krm_fn.repositories.clusters import TargetSettings
-from krm_fn.repositories.loading import Piece, Unit
+from krm_fn.repositories.loading import Unit, UnitPiece
 
 DASK = [sys.executable, "-m", "dask"]  # the commands `dask scheduler` and `dask worker`
 LONG = 120.0  # seconds that anything may take where other programs use the processors
@@ -305,6 +305,6 @@ def test_a_shipment_ends_where_its_files_are_large_enough(tmp_path, monkeypatch)
     pieces = []
     for number in range(6):
         (tmp_path / f"{number}.yaml").write_text("#" * 999 + "\n")
-        pieces.append(Piece(number, Unit(settings=TargetSettings(config=Config()), files=(f"{number}.yaml",))))
+        pieces.append(UnitPiece(number, Unit(settings=TargetSettings(config=Config()), files=(f"{number}.yaml",))))
     sent = distributing._parts(pieces, 5)
     assert [[piece.number for piece, _ in part] for part in sent] == [[0, 1], [2, 3], [4, 5]]

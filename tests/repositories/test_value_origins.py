@@ -11,7 +11,7 @@ from krm_fn import yamlio
 from krm_fn.base.paths import get, leaves
 from krm_fn.repositories.building import Builder, build
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.origins import Origin, Origins, located
+from krm_fn.repositories.origins import Origins, WritingPlace, located
 from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.writers import same_place
 from krm_fn.sources.reading import of_built
@@ -170,7 +170,7 @@ def test_a_list_of_a_patch_replaces_the_one_of_the_base(here, kustomize):
     target, objects = built(kustomize)
     ((web, file),) = [each for each in objects if each[0]["metadata"]["name"] == "n-web"]
     origin = Origins(target, texts).of(web, (*DISKS, 0, "name"), file)
-    assert origin == Origin("overlay/patch.yaml", 0, (*DISKS, 0, "name"))
+    assert origin == WritingPlace("overlay/patch.yaml", 0, (*DISKS, 0, "name"))
 
 
 def test_a_list_that_is_merged_by_name_is_found_by_name(here, kustomize):
@@ -195,18 +195,18 @@ spec:
     containers = ("spec", "template", "spec", "containers")
     number = [each["name"] for each in get(obj, containers)].index("b")
     origins = Origins(target, texts)
-    assert origins.of(obj, (*containers, number, "tty"), file) == Origin("a/p.yaml", 0, (*containers, 0, "tty"))
-    assert origins.of(obj, (*containers, 1 - number, "image"), file) == Origin(
+    assert origins.of(obj, (*containers, number, "tty"), file) == WritingPlace("a/p.yaml", 0, (*containers, 0, "tty"))
+    assert origins.of(obj, (*containers, 1 - number, "image"), file) == WritingPlace(
         "a/kustomization.yaml", 0, ("images", 0, "newTag")
     )
-    assert origins.of(obj, ("spec", "replicas"), file) == Origin("a/kustomization.yaml", 0, ("replicas", 0, "count"))
+    assert origins.of(obj, ("spec", "replicas"), file) == WritingPlace("a/kustomization.yaml", 0, ("replicas", 0, "count"))
 
 
 def test_what_is_generated_comes_from_its_generator(here, kustomize):
     tree(here, {"a/kustomization.yaml": "configMapGenerator:\n  - name: one\n    literals: [a=b]\n  - name: two\n"})
     target, objects = built(kustomize)
     found = {obj["metadata"]["name"][:3]: Origins(target, texts).of(obj, ("data",), file) for obj, file in objects}
-    assert found["one"] == Origin("a/kustomization.yaml", 0, ("configMapGenerator", 0))
+    assert found["one"] == WritingPlace("a/kustomization.yaml", 0, ("configMapGenerator", 0))
 
 
 def test_two_ways_to_one_file_are_told_apart_by_the_names(here, kustomize):
@@ -241,7 +241,7 @@ def test_many_ways_to_one_file_take_no_time(here):
         "spec": {"runStrategy": "Always"},
     }
     origin = Origins(target, texts).of(obj, ("spec", "runStrategy"), "k0/vms.yaml")
-    assert origin == Origin("k0/vms.yaml", 0, ("spec", "runStrategy"))
+    assert origin == WritingPlace("k0/vms.yaml", 0, ("spec", "runStrategy"))
 
 
 def test_a_value_of_a_patch_in_another_style_stands_at_its_start(here, kustomize):

@@ -31,7 +31,7 @@ MOST_GLOBS = 1_000  # more than there are rules
 FIELD_KEYS = ("object", "path", "cel", "value", "values")
 
 
-class Field(Value):
+class ExpectedField(Value):
     """A field that is expected in the rendered objects.
 
     `object` is `Kind namespace/name` or `Kind name`, `path` a JSONPath, `values` are the values that it must select, in order.
@@ -57,7 +57,7 @@ class Case(Value):
     config: str | None = None
     rules: tuple[str, ...] = ("*",)
     findings: tuple[dict[str, str], ...] | None = None
-    fields: tuple[Field, ...] = ()
+    fields: tuple[ExpectedField, ...] = ()
     rendered: bool = False
 
     @property
@@ -200,11 +200,11 @@ def _finding(value: object, path: str) -> dict[str, str]:
     return given
 
 
-def _fields(value: object, path: str) -> tuple[Field, ...]:
+def _fields(value: object, path: str) -> tuple[ExpectedField, ...]:
     return tuple(_field(item, at) for item, at in _list(value, "fields, each with object, path and value", path))
 
 
-def _field(value: object, path: str) -> Field:
+def _field(value: object, path: str) -> ExpectedField:
     given = _map(value, FIELD_KEYS, path)
     key = "cel" if "cel" in given else "path"
     for each in ("object", key):
@@ -217,16 +217,16 @@ def _field(value: object, path: str) -> Field:
         raise unlike(given["values"], "a list of values", child(path, "values"))
     single = "value" in given
     values = (given["value"],) if single else tuple(given["values"])
-    return Field(object=given["object"], path=given["path"], values=values, single=single)
+    return ExpectedField(object=given["object"], path=given["path"], values=values, single=single)
 
 
-def _expression(given: dict[str, Any], path: str) -> Field:
+def _expression(given: dict[str, Any], path: str) -> ExpectedField:
     """A field that an expression gives; without a value, it must be true."""
     for key in ("path", "values"):
         if key in given:
             raise ConfigError("a field with cel has one value, and no path; remove this key", path=child(path, key))
     value = given.get("value", True)
-    return Field(object=given["object"], path=given["cel"], values=(value,), single=True, is_cel=True)
+    return ExpectedField(object=given["object"], path=given["cel"], values=(value,), single=True, is_cel=True)
 
 
 # Key of expected.yaml to the field of Case ("" for what is only read by people) and the check of its value.

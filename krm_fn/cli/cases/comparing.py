@@ -21,7 +21,7 @@ from krm_fn.config.keys import hint
 from krm_fn.findings.finding import Finding
 
 if TYPE_CHECKING:
-    from krm_fn.cli.cases.case import Case, Field
+    from krm_fn.cli.cases.case import Case, ExpectedField
 
 
 OF_FIELD = 5_000  # units of work for each field, beside what the run has
@@ -84,7 +84,7 @@ def _line(finding: dict[str, str]) -> str:
     return ": ".join([f"{severity}{finding['rule']}", *rest])
 
 
-def of_fields(fields: Sequence[Field], items: Sequence[Any], budget: Budget) -> Iterator[str]:
+def of_fields(fields: Sequence[ExpectedField], items: Sequence[Any], budget: Budget) -> Iterator[str]:
     """The differences between expected and rendered fields, a line each.
 
     Raises: ConfigError for a wrong JSONPath, and for one that takes more work than is left for all cases.
@@ -100,7 +100,7 @@ def of_fields(fields: Sequence[Field], items: Sequence[Any], budget: Budget) -> 
             yield f"{field.object}: {field.path}: found {shown_values[0]}; expected {shown_values[1]}"
 
 
-def selected(field: Field, obj: Object, budget: Budget) -> list[Any]:
+def selected(field: ExpectedField, obj: Object, budget: Budget) -> list[Any]:
     """The values that a field has in an object. Raises: ConfigError for a wrong JSONPath, or an expression without a value."""
     WORK.resume(budget.left + OF_FIELD)
     try:
@@ -134,7 +134,7 @@ def _by_path(path: str, obj: Object) -> list[Any]:
         raise ConfigError(f"{path} is no JSONPath: {why}", path="fields") from None
 
 
-def _values(values: Sequence[Any], field: Field, obj: Object) -> str:
+def _values(values: Sequence[Any], field: ExpectedField, obj: Object) -> str:
     """The values in a message, without secrets: the steps of the path decide about them."""
     if field.object.startswith("Secret "):
         return counted(len(values), "value")

@@ -19,8 +19,8 @@ from krm_fn.base.work import Budget
 from krm_fn.cli import options, outputs, replacing
 from krm_fn.cli.cases import case as cases
 from krm_fn.cli.cases import comparing
-from krm_fn.cli.cases.case import Case, Field
-from krm_fn.cli.units import Request, named
+from krm_fn.cli.cases.case import Case, ExpectedField
+from krm_fn.cli.units import CommandRequest, named
 from krm_fn.findings import results
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Outcome
@@ -33,7 +33,7 @@ from krm_fn.sources.places import Places
 from krm_fn.sources.source import Sources
 
 
-class Run(Value):
+class CasesRun(Value):
     """How all cases of a run are judged. `budget` is the work that the fields of all cases may take together."""
 
     flags: Mapping[str, Any]
@@ -53,7 +53,7 @@ class Result(Value):
         return bool(self.differences or self.error)
 
 
-def result_of(folder: str, tops: Sequence[str], run: Run) -> Result:
+def result_of(folder: str, tops: Sequence[str], run: CasesRun) -> Result:
     """What comes of the case in a folder. A case that can't be read fails, and the others run."""
     try:
         case = cases.read(folder, tops)
@@ -67,7 +67,7 @@ def result_of(folder: str, tops: Sequence[str], run: Run) -> Result:
         return Result(folder=folder, error=str(error))
 
 
-def _differences(case: Case, run: Run) -> Iterator[str]:
+def _differences(case: Case, run: CasesRun) -> Iterator[str]:
     if case.findings is not None:
         yield from comparing.of_findings(case.findings, found(case, run))
     if case.fields or case.rendered:
@@ -81,16 +81,16 @@ def _differences(case: Case, run: Run) -> Iterator[str]:
             raise InputError(str(error), file=str(Path(case.folder, cases.EXPECTED))) from None
 
 
-def found(case: Case, run: Run) -> list[dict[str, str]]:
+def found(case: Case, run: CasesRun) -> list[dict[str, str]]:
     """The findings of `check` that count for a case. Raises: RenderError."""
     paths, kustomizations = _input(case)
     flags = {"paths": paths, "kustomizations": kustomizations, "config_file": case.config or run.config_file}
-    request = Request(flags={**_flags(case, run), **flags}, checking=validating)
+    request = CommandRequest(flags={**_flags(case, run), **flags}, checking=validating)
     how, unit = Options(listed=False), named(request, paths, kustomizations)
     return comparing.counting(case, judge(unit, loading.read(unit, how), NOTHING, how).findings)
 
 
-def rendered(case: Case, run: Run) -> tuple[Sources, Outcome]:
+def rendered(case: Case, run: CasesRun) -> tuple[Sources, Outcome]:
     """What `render` makes of a case. Raises: InputError where a finding keeps it from printing anything; RenderError."""
     paths, kustomizations = _input(case)
     sources = options.read_sources(
@@ -104,7 +104,7 @@ def rendered(case: Case, run: Run) -> tuple[Sources, Outcome]:
     return sources, outcome
 
 
-def _flags(case: Case, run: Run) -> Mapping[str, Any]:
+def _flags(case: Case, run: CasesRun) -> Mapping[str, Any]:
     """The flags for a case, whose own config must not have code loaded."""
     return {**run.flags, "exclude": (), "helm": False, "target": None, "cluster": None, options.UNTRUSTED: bool(case.config)}
 
@@ -118,7 +118,7 @@ def _input(case: Case) -> tuple[tuple[str, ...], tuple[str, ...]]:
 HEAD = "# Written by `kubevirt-render test --update`; change it as you like.\n"
 
 
-def update(folder: str, tops: Sequence[str], run: Run) -> list[str]:
+def update(folder: str, tops: Sequence[str], run: CasesRun) -> list[str]:
     """Write the expectations of the case in a folder anew. The files that changed. Raises: RenderError."""
     case = cases.read(folder, tops)
     changed = []
@@ -143,7 +143,7 @@ def _findings(expected: Sequence[dict[str, str]], found: Sequence[dict[str, str]
     return [written.get(at, each) for at, each in enumerate(found)]
 
 
-def _fields(fields: Sequence[Field], items: Sequence[Any], budget: Budget) -> list[dict[str, Any]]:
+def _fields(fields: Sequence[ExpectedField], items: Sequence[Any], budget: Budget) -> list[dict[str, Any]]:
     """The fields with the values that they have; those of objects that are gone stay."""
     objects = {str(ref_of(entry.obj)): entry.obj for entry in bundle.entries(items) if is_resource(entry.obj)}
     found = []

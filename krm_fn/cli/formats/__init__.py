@@ -17,7 +17,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import SEVERITIES, Finding, Suppressed
 from krm_fn.kubevirt.releases import NEWEST, Release
-from krm_fn.repositories.judging import Subject, UnitResult
+from krm_fn.repositories.judging import CheckedObject, UnitResult
 
 FORMATS = ("text", *sorted(file.stem for file in Path(__file__).parent.glob("[a-z]*.py") if file.stem != "text"))
 
@@ -38,7 +38,7 @@ def strictest(given: Iterable[str]) -> str:
     return min(given, key=STRICTEST_FIRST.index)
 
 
-class Report(Value):
+class CheckReport(Value):
     """What a check led to.
 
     `findings` are those that count, in order; `suppressed` those that an annotation or a baseline silences; `off` says how
@@ -51,7 +51,7 @@ class Report(Value):
 
     findings: tuple[Finding, ...]
     objects: int = 0
-    subjects: tuple[Subject, ...] = ()
+    subjects: tuple[CheckedObject, ...] = ()
     files: tuple[str, ...] = ()
     suppressed: tuple[Suppressed, ...] = ()
     since: str = ""
@@ -103,7 +103,7 @@ def counted(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 or word == 'info' else 's'}"
 
 
-class Case(Value):
+class ReportCase(Value):
     """One test of a test report: a finding, or an object of which there is none. `fails`: it makes the command fail.
 
     Name and file are as messages show them. `differences` are the lines in which a test of `kubevirt-render test` fails.
@@ -117,28 +117,28 @@ class Case(Value):
     differences: tuple[str, ...] = ()
 
 
-def cases(report: Report) -> Iterator[Case]:
+def cases(report: CheckReport) -> Iterator[ReportCase]:
     """The report as tests, file by file in the order in which the files were read; findings without an object come last."""
     found = [_case(finding, None, fails=report.fails(finding)) for finding in report.findings]
     found += [_case(each.finding, each, fails=False) for each in report.suppressed]
-    by_object: dict[tuple[int, Any], list[Case]] = {}
+    by_object: dict[tuple[int, Any], list[ReportCase]] = {}
     for case in found:
         by_object.setdefault(_place(case.finding), []).append(case)
     for subject in report.subjects:
         name = one_line(printable(str(subject.ref)))
-        yield from by_object.pop(_place(subject), None) or [Case(name=name, file=file_name(subject.file))]
+        yield from by_object.pop(_place(subject), None) or [ReportCase(name=name, file=file_name(subject.file))]
     for rest in by_object.values():
         yield from rest
 
 
-def _place(of: Finding | Subject | None) -> tuple[int, Any]:
+def _place(of: Finding | CheckedObject | None) -> tuple[int, Any]:
     return (of.item, of.inside) if of else (-1, ())
 
 
-def _case(finding: Finding, suppressed: Suppressed | None, *, fails: bool) -> Case:
+def _case(finding: Finding, suppressed: Suppressed | None, *, fails: bool) -> ReportCase:
     where = printable(": ".join(filter(None, (str(finding.ref or ""), dotted(finding.path)))))
     name = one_line(f"{finding.rule}: {where}" if where else finding.rule)
-    return Case(name=name, file=file_name(finding.file), finding=finding, suppressed=suppressed, fails=fails)
+    return ReportCase(name=name, file=file_name(finding.file), finding=finding, suppressed=suppressed, fails=fails)
 
 
 def relative(file: str) -> str:
@@ -149,13 +149,13 @@ def relative(file: str) -> str:
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
 
 
-def written(name: str, report: Report) -> str:
+def written(name: str, report: CheckReport) -> str:
     """The report in the format of that name."""
     text: str = importlib.import_module(f"{__name__}.{name}").write(report)
     return text
 
 
-def combined(found: Sequence[UnitResult]) -> Report:
+def combined(found: Sequence[UnitResult]) -> CheckReport:
     """The report of all units. Several have findings in common; those are reported once, with all of their targets."""
     several = len(found) > 1
     numbered = list(_numbered(found))
@@ -165,7 +165,7 @@ def combined(found: Sequence[UnitResult]) -> Report:
         findings = fingerprints.printed(results.ordered(fingerprints.merged(findings)))
         suppressed = fingerprints.merged_suppressed(suppressed)
     lines = {place: line for unit in found for place, line in unit.lines.items()}
-    return Report(
+    return CheckReport(
         findings=tuple(findings),
         suppressed=tuple(suppressed),
         fail_on=strictest(unit.fail_on for unit in found),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from krm_fn.base.console import printable
-from krm_fn.cli.formats import Report, relative
+from krm_fn.cli.formats import CheckReport, relative
 from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
 
 COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """`::error file=vm.yaml,line=3,col=5,title=some-rule::VirtualMachine ns/name: spec.x: message`, one a finding."""
     lines = [_command(finding) for finding in report.findings]
     return "".join(f"{line}\n" for line in (*lines, *([report.figures] if report.summary else [])))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from krm_fn.base.console import decoded
-from krm_fn.cli.formats import Report, relative
+from krm_fn.cli.formats import CheckReport, relative
 from krm_fn.cli.output_files import json_text
 from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
@@ -13,7 +13,7 @@ from krm_fn.findings.finding import Finding
 SEVERITIES = {"error": "critical", "warning": "minor", "info": "info"}
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """A list with an issue for each finding. GitLab asks for a file and a line: `stdin` and 1 where none is known."""
     return json_text([_issue(finding) for finding in report.findings])
 

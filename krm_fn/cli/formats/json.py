@@ -16,10 +16,10 @@ from krm_fn.findings import results
 from krm_fn.findings.finding import Finding, Related
 
 if TYPE_CHECKING:
-    from krm_fn.cli.formats import Report
+    from krm_fn.cli.formats import CheckReport
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """`{"results": [...], "summary": {"error": 1, "warning": 0, "info": 0, "objects": 3, "files": 1, "kubevirt": "1.9.0"}}`."""
     figures: dict[str, Any] = {**results.count(report.findings), "objects": report.objects, "files": len(report.files)}
     figures["kubevirt"] = str(report.release)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from xml.etree import ElementTree as ET
 
 from krm_fn.base.console import NAME, printable
-from krm_fn.cli.formats import Case, Report, cases
+from krm_fn.cli.formats import CheckReport, ReportCase, cases
 from krm_fn.findings import results
 
 INDENT = "  "
@@ -19,18 +19,18 @@ class Suite:
         self.texts: list[str] = []
         self.failures = self.skipped = 0
 
-    def add(self, case: Case, file: str) -> None:
+    def add(self, case: ReportCase, file: str) -> None:
         self.texts.append(_text(_element(case, file), 2))
         self.failures += case.fails
         self.skipped += case.suppressed is not None
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """Findings that make the command fail are failures; others pass with their text as output; suppressed ones are skipped."""
     return document(cases(report))
 
 
-def document(tests: Iterable[Case]) -> str:
+def document(tests: Iterable[ReportCase]) -> str:
     """Tests as a whole document, a suite for each file."""
     suites: dict[str, Suite] = {}
     for case in tests:
@@ -63,7 +63,7 @@ def _text(element: ET.Element, level: int) -> str:
     return INDENT * level + ET.tostring(element, encoding="unicode")
 
 
-def _element(case: Case, file: str) -> ET.Element:
+def _element(case: ReportCase, file: str) -> ET.Element:
     element = ET.Element("testcase", {"name": case.name, "classname": file})
     if case.differences:
         failure = ET.SubElement(element, "failure", {"type": "difference", "message": case.differences[0]})

@@ -12,7 +12,7 @@ from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
 
 if TYPE_CHECKING:
-    from krm_fn.cli.formats import Report
+    from krm_fn.cli.formats import CheckReport
 
 
 MARK = f"<!-- {NAME} check -->"
@@ -21,7 +21,7 @@ LONGEST = 60_000
 ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """A heading with the figures, a table of the findings, and folds for those that do not count; cut if it gets too long."""
     found = "" if report.findings else "no findings, "
     lines = [MARK, f"### {NAME}: {found}{prose(report.figures) if report.since else report.figures}"]

@@ -10,7 +10,7 @@ from typing import Any
 from krm_fn import __version__
 from krm_fn.base.console import NAME, REPOSITORY, one_line
 from krm_fn.base.paths import dotted
-from krm_fn.cli.formats import BASE, Report, relative
+from krm_fn.cli.formats import BASE, CheckReport, relative
 from krm_fn.cli.output_files import json_text
 from krm_fn.cli.rules import documentation, parts
 from krm_fn.findings import results
@@ -24,7 +24,7 @@ SUPPRESSIONS = {"ignore": "inSource", "baseline": "external"}
 ROOT = "%SRCROOT%"
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """One log with one run, which has the rules that found something."""
     silent = [(each.finding, each) for each in report.suppressed]
     reported = [*((finding, None) for finding in report.findings), *silent]
@@ -61,7 +61,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _suppressions(report: Report, suppressed: Suppressed | None) -> dict[str, Any]:
+def _suppressions(report: CheckReport, suppressed: Suppressed | None) -> dict[str, Any]:
     """Why a result doesn't count; where one result says so all have to, those that count with an empty list.
 
     A finding that an earlier commit has, too, is not suppressed but unchanged. Code scanning closes those that are gone itself.

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from krm_fn import yamlio
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.paths import dotted
-from krm_fn.cli.formats import Case, Report, cases
+from krm_fn.cli.formats import CheckReport, ReportCase, cases
 from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """Findings that make the command fail are `not ok`; others are `ok` with their diagnosis; suppressed ones are skipped."""
     gone = [one_line(f"gone since {printable(report.since)}: {results.line(each)}") for each in report.gone]
     return document(cases(report), [*gone, *([report.figures] if report.summary else [])])
 
 
-def document(tests: Iterable[Case], comments: Sequence[str] = ()) -> str:
+def document(tests: Iterable[ReportCase], comments: Sequence[str] = ()) -> str:
     """Tests as a whole document, with comments at the end."""
     lines = ["TAP version 14", ""]
     number = 0
@@ -29,7 +29,7 @@ def document(tests: Iterable[Case], comments: Sequence[str] = ()) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _point(number: int, case: Case) -> Iterator[str]:
+def _point(number: int, case: ReportCase) -> Iterator[str]:
     where = f" in {case.file}" if case.file and case.finding is None else ""
     line = f"{'not ok' if case.fails else 'ok'} {number} - {_escaped(case.name + where)}"
     if case.suppressed:

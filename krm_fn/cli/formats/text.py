@@ -15,7 +15,7 @@ from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
 
 if TYPE_CHECKING:
-    from krm_fn.cli.formats import Report
+    from krm_fn.cli.formats import CheckReport
 
 
 RESET = "\x1b[0m"
@@ -23,7 +23,7 @@ COLORS = {"error": "\x1b[1;31m", "warning": "\x1b[1;33m", "info": "\x1b[1;36m", 
 WIDEST = 160
 
 
-def write(report: Report) -> str:
+def write(report: CheckReport) -> str:
     """A line for each finding, nothing where there is none, then those that are gone; with `summary` figures at the end."""
     lines = [line for finding in report.findings for line in _lines(finding, report)]
     if report.gone:
@@ -32,7 +32,7 @@ def write(report: Report) -> str:
     return "".join(f"{line}\n" for line in (*lines, *([report.figures] if report.summary else [])))
 
 
-def _lines(finding: Finding, report: Report) -> Iterator[str]:
+def _lines(finding: Finding, report: CheckReport) -> Iterator[str]:
     line = results.line(finding)
     if report.color:
         line = _colored(finding.severity, finding.severity) + line.removeprefix(finding.severity)
@@ -45,7 +45,7 @@ def _lines(finding: Finding, report: Report) -> Iterator[str]:
                 yield "    " + one_line(printable(f"{results.place(other)}: {other.ref}: {dotted(other.path)}"))
 
 
-def _quoted(finding: Finding, report: Report) -> Iterator[str]:
+def _quoted(finding: Finding, report: CheckReport) -> Iterator[str]:
     """The line of the file and a caret; nothing where the line may hold a secret or is too long to be read."""
     line = report.line(finding.file, finding.line) if finding.line else ""
     if line and len(line) <= WIDEST:

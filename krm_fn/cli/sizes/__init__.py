@@ -10,7 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.sizing.rows import Row, Sized, heads, rows, total
 
 if TYPE_CHECKING:
-    from krm_fn.sizing.nodes import Shape
+    from krm_fn.sizing.nodes import NodeShape
     from krm_fn.sizing.placement import Placement
     from krm_fn.sizing.prices import Prices
 
@@ -22,7 +22,7 @@ HEADS = ("VMS", "VCPUS", "GUEST", "CPU", "MEMORY", "STORAGE")
 COST, DEVICES, NOTE = "COST", "DEVICES", "NOTE"
 
 
-class Report(Value):
+class SizesReport(Value):
     """What is written: all demands, in groups by the word `by`, and the answer of the library with all details.
 
     `width` is that of the terminal, 0 where it has none. `shapes` are the nodes of a file, and `placement` is on these.
@@ -32,7 +32,7 @@ class Report(Value):
     by: str
     answer: Object
     width: int = 0
-    shapes: Sequence[Shape] = ()
+    shapes: Sequence[NodeShape] = ()
     placement: Placement | None = None
     prices: Prices | None = None
 
@@ -72,7 +72,7 @@ class Report(Value):
         return found
 
 
-def written(name: str, report: Report) -> str:
+def written(name: str, report: SizesReport) -> str:
     """The report in a format."""
     import importlib
 

@@ -6,7 +6,7 @@ import csv
 import io
 from fractions import Fraction
 
-from krm_fn.cli.sizes import Report
+from krm_fn.cli.sizes import SizesReport
 from krm_fn.cli.sizes.cells import devices, plain
 from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.sizing.prices import exact
@@ -30,7 +30,7 @@ FIGURES = (
 FORMULA = "=+-@"
 
 
-def write(report: Report) -> str:
+def write(report: SizesReport) -> str:
     """A head, and the rows, heaviest first."""
     out = io.StringIO()
     cost = () if report.prices is None else ("cost",)

@@ -8,13 +8,13 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get
 from krm_fn.base.redaction import redact
 from krm_fn.cli.output_files import json_text
-from krm_fn.cli.sizes import Report, cells
+from krm_fn.cli.sizes import SizesReport, cells
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.sizing.prices import exact, unpriced
 from krm_fn.sizing.rows import Row
 
 
-def write(report: Report) -> str:
+def write(report: SizesReport) -> str:
     """A JSON document of the form that `kubevirt-render schema capacity` describes."""
     groups = {} if report.by == "vm" else {"groups": [_group(row, report) for row in report.rows]}
     placed = {"nodes": cells.as_data(report.placement, report.shapes)} if report.placement else {}
@@ -29,7 +29,7 @@ def _shown(record: Object) -> Object:
     return record if safe == labels else {**record, "pod": {**record["pod"], "nodeSelector": safe}}
 
 
-def _priced(report: Report) -> Object:
+def _priced(report: SizesReport) -> Object:
     """The answer with the cost of each record, and of all."""
     if report.prices is None:
         return report.answer
@@ -39,7 +39,7 @@ def _priced(report: Report) -> Object:
     return {**report.answer, "vms": records, "cost": {**cost, "unpriced": unpriced(report.sized, report.prices)}}
 
 
-def _group(row: Row, report: Report) -> Object:
+def _group(row: Row, report: SizesReport) -> Object:
     heads = report.heads
     return {
         "name": row.labels[0] if len(heads) == 1 else "/".join(row.labels),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from krm_fn.base.markdown import code
-from krm_fn.cli.sizes import DEVICES, NOTE, Report, cells
+from krm_fn.cli.sizes import DEVICES, NOTE, SizesReport, cells
 from krm_fn.cli.sizes.cells import costs, devices, figures, note, plain, stopped
 
 # GitHub takes 65,536 characters in a comment.
 LONGEST = 50_000
 
 
-def write(report: Report) -> str:
+def write(report: SizesReport) -> str:
     """The rows with their sum, then the quotas, then what these stop, then the nodes."""
     names, priced = len(report.heads), report.prices is not None
     rows = [[*map(code, row.labels), *figures(row, priced=priced), code(devices(row)), code(note(row))] for row in report.rows]
@@ -34,7 +34,7 @@ def _bare(head: str) -> str:
     return "".join(letter for letter in plain(head) if letter.isalnum() or letter in " $€£¥")
 
 
-def _nodes(report: Report) -> list[str]:
+def _nodes(report: SizesReport) -> list[str]:
     if report.placement is None:
         return []
     rows = [[code(line[0]), *line[1:6], code(line[6])] for line in cells.lines(report.placement)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
-from krm_fn.cli.sizes import DEVICES, Report, cells
+from krm_fn.cli.sizes import DEVICES, SizesReport, cells
 from krm_fn.cli.sizes.cells import costs, devices, figures, plain, stopped, without_pod
 from krm_fn.sizing.rows import Row
 
@@ -14,7 +14,7 @@ LEAST = 10  # columns that a column of words keeps on a narrow terminal
 CUT = "…"
 
 
-def write(report: Report) -> str:
+def write(report: SizesReport) -> str:
     """The rows with their sum, then the quotas, then in words which VMs get no pod, and what quotas stop; then nodes."""
     parts = [_rows(report)]
     if quotas := [*cells.quota_rows(report.quotas)]:
@@ -27,7 +27,7 @@ def write(report: Report) -> str:
     return "\n\n".join(filter(None, (*parts, "\n".join(sentences), *_nodes(report)))) + "\n"
 
 
-def _rows(report: Report) -> str:
+def _rows(report: SizesReport) -> str:
     names = len(report.heads)
     priced = report.prices is not None
     lines = [(*report.heads, *map(plain, report.figures), DEVICES)]
@@ -38,7 +38,7 @@ def _rows(report: Report) -> str:
     return aligned(_without_empty(lines, keep=last), frozenset(range(names, last)), report.width)
 
 
-def _nodes(report: Report) -> list[str]:
+def _nodes(report: SizesReport) -> list[str]:
     if report.placement is None:
         return []
     lines = _without_empty([cells.HEADS, *cells.lines(report.placement)], keep=len(cells.HEADS) - 1)

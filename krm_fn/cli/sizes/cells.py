@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.objects import Object
 from krm_fn.sizing.fitting import AFFINITY, LABEL, TAINT
-from krm_fn.sizing.nodes import Shape
-from krm_fn.sizing.placement import Misfit, Placement, Use, amount_of
+from krm_fn.sizing.nodes import NodeShape
+from krm_fn.sizing.placement import Misfit, NodeUse, Placement, amount_of
 from krm_fn.sizing.prices import rounded, unpriced
 from krm_fn.sizing.rows import Row, Sized, amount, in_bytes, in_cpus, is_shown, reasons
 from krm_fn.sizing.usage import HUGE_PAGES
 
 if TYPE_CHECKING:
-    from krm_fn.cli.sizes import Report
+    from krm_fn.cli.sizes import SizesReport
 
 
 def plain(text: str) -> str:
@@ -56,7 +56,7 @@ def note(row: Row) -> str:
     return plain(f"{what}: {row.notes[0]}{more}")
 
 
-def costs(report: Report) -> list[str]:
+def costs(report: SizesReport) -> list[str]:
     """What has no price, as a sentence."""
     lacking = unpriced(report.sized, report.prices) if report.prices else []
     return [plain(f"no price, counted as 0: {', '.join(lacking)}")] if lacking else []
@@ -121,7 +121,7 @@ def lines(placement: Placement) -> list[tuple[str, ...]]:
     return [_line(use) for use in placement.uses]
 
 
-def _line(use: Use) -> tuple[str, ...]:
+def _line(use: NodeUse) -> tuple[str, ...]:
     left = {name: str(amount_of(name, nanos)) for name, nanos in use.free.items()}
     devices = ", ".join(f"{name} {amount(name, left[name])}" for name in sorted(left) if is_shown(name))
     count = ANY if use.nodes is None else str(use.nodes)
@@ -129,7 +129,7 @@ def _line(use: Use) -> tuple[str, ...]:
     return plain(use.name), count, str(use.needed), str(use.machines), *used, plain(devices)
 
 
-def sentences(placement: Placement, shapes: Sequence[Shape]) -> list[str]:
+def sentences(placement: Placement, shapes: Sequence[NodeShape]) -> list[str]:
     """Which machines fit on no node, and which find no room."""
     found = [f"{_name(each.sized)} fits on no node: {'; '.join(why(each, shapes))}" for each in placement.misfits]
     for sized, number in placement.without_room:
@@ -144,13 +144,13 @@ def _name(sized: Sized) -> str:
     return "/".join(filter(None, (sized.target, record["namespace"], record["name"])))
 
 
-def why(misfit: Misfit, shapes: Sequence[Shape]) -> list[str]:
+def why(misfit: Misfit, shapes: Sequence[NodeShape]) -> list[str]:
     """What keeps a machine from all nodes, and from how many of those in the file."""
     many = len(shapes) > 1
     return [_because(misfit, *each, shapes) + (f" ({n} of {len(shapes)})" if many else "") for each, n in misfit.why]
 
 
-def _because(misfit: Misfit, kind: str, name: str, shapes: Sequence[Shape]) -> str:
+def _because(misfit: Misfit, kind: str, name: str, shapes: Sequence[NodeShape]) -> str:
     if kind in WORDS:
         return WORDS[kind].format(name)
     most, need = max(shape.allocatable.get(name, 0) for shape in shapes), misfit.needs.amounts[name]
@@ -159,7 +159,7 @@ def _because(misfit: Misfit, kind: str, name: str, shapes: Sequence[Shape]) -> s
     return f"needs {needed} of {name}" + (f", a node has {has}" if most < need else "")
 
 
-def as_data(placement: Placement, shapes: Sequence[Shape]) -> Object:
+def as_data(placement: Placement, shapes: Sequence[NodeShape]) -> Object:
     """The placement as plain data, as `kubevirt-render schema capacity` describes it."""
     return {
         "estimate": ESTIMATE,
@@ -169,7 +169,7 @@ def as_data(placement: Placement, shapes: Sequence[Shape]) -> Object:
     }
 
 
-def _use(use: Use) -> Object:
+def _use(use: NodeUse) -> Object:
     count = {} if use.nodes is None else {"nodes": use.nodes}
     free = {name: str(amount_of(name, use.free[name])) for name in sorted(use.free)}
     return {"name": use.name, **count, "needed": use.needed, "machines": use.machines, "free": free}

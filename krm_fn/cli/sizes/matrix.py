@@ -20,7 +20,7 @@ from krm_fn.sizing.rows import Row, added, reasons
 from krm_fn.sizing.sums import totals
 
 if TYPE_CHECKING:
-    from krm_fn.pipeline.matrix import Pair
+    from krm_fn.pipeline.matrix import MatrixPair
 
 
 HEADS = ("INSTANCETYPE", "VCPUS", "GUEST", "CPU", "MEMORY", "DEVICES", "PREFERENCES")
@@ -29,11 +29,11 @@ NUMBERS = frozenset((1, 2, 3, 4))
 REFUSED = "refused: "
 
 
-def _row(pair: Pair) -> Row:
+def _row(pair: MatrixPair) -> Row:
     return added(Row(labels=()), pair.demand)
 
 
-def _lines(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
+def _lines(pairs: Sequence[MatrixPair]) -> list[tuple[str, ...]]:
     """One line for each instancetype and need, with the preferences; the refused ones last."""
     found: dict[tuple[str, ...], list[str]] = {}
     for pair in pairs:
@@ -43,19 +43,19 @@ def _lines(pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
     return [(*key, ("" if key[1] else REFUSED) + ", ".join(names)) for key, names in found.items()]
 
 
-def as_table(pairs: Sequence[Pair], width: int) -> str:
+def as_table(pairs: Sequence[MatrixPair], width: int) -> str:
     refused = sum(not pair.demand.pods for pair in pairs)
     count = f"{len(pairs)} pairs, {refused} refused"
     return f"{aligned([HEADS, *_lines(pairs)], NUMBERS, width)}\n\n{count}\n"
 
 
-def as_json(pairs: Sequence[Pair], _: int) -> str:
+def as_json(pairs: Sequence[MatrixPair], _: int) -> str:
     """The answer of the library for a VM of each pair."""
     demands = [pair.demand for pair in pairs]
     return json_text({"vms": [demand.record for demand in demands], "quotas": [], "totals": totals(demands)})
 
 
-def as_csv(pairs: Sequence[Pair], _: int) -> str:
+def as_csv(pairs: Sequence[MatrixPair], _: int) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -66,12 +66,12 @@ def as_csv(pairs: Sequence[Pair], _: int) -> str:
     return out.getvalue()
 
 
-def as_markdown(pairs: Sequence[Pair], _: int) -> str:
+def as_markdown(pairs: Sequence[MatrixPair], _: int) -> str:
     rows = [[code(line[0]), *line[1:5], code(line[5]), code(line[6])] for line in _lines(pairs)]
     return table(list(HEADS), 1, 5, rows) + "\n"
 
 
-FORMATS: dict[str, Callable[[Sequence[Pair], int], str]] = {
+FORMATS: dict[str, Callable[[Sequence[MatrixPair], int], str]] = {
     "table": as_table,
     "json": as_json,
     "csv": as_csv,

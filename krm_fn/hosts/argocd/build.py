@@ -11,17 +11,17 @@ from krm_fn.base import programs
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.wording import show
 from krm_fn.hosts.argocd import flags
-from krm_fn.hosts.argocd.flags import Wanted
+from krm_fn.hosts.argocd.flags import WantedFlags
 from krm_fn.repositories import building, guard, helm_calls
 from krm_fn.repositories.discovery import target_of
-from krm_fn.repositories.helm_calls import RefusedError
+from krm_fn.repositories.helm_calls import RefusedWordError
 from krm_fn.sources import reading
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.source import Sources
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 CHART = "Chart.yaml"
-NOTHING = flags.Wanted()
+NOTHING = flags.WantedFlags()
 CALLS = (["kustomize", "build"], ["kubectl", "kustomize"])
 HELM_COMMAND = "--helm-command"
 FIX = ", because Argo CD waits for only 60 s; reduce what the build fetches, or raise --timeout and the timeout of Argo CD"
@@ -31,7 +31,7 @@ def build(
     folder: Path,
     *,
     options: Sequence[str],
-    wanted: Wanted = NOTHING,
+    wanted: WantedFlags = NOTHING,
     environment: Mapping[str, str],
     timeout: float,
     network: bool = False,
@@ -56,7 +56,9 @@ def build(
     return found
 
 
-def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHING, environment: Mapping[str, str]) -> list[str]:
+def command_for(
+    folder: Path, *, options: Sequence[str], wanted: WantedFlags = NOTHING, environment: Mapping[str, str]
+) -> list[str]:
     """The command that builds the folder; empty if its files are the objects.
 
     Raises: InputError without the program; ConfigError for a flag that an application may not set.
@@ -76,12 +78,12 @@ def command_for(folder: Path, *, options: Sequence[str], wanted: Wanted = NOTHIN
     return ["helm", "template", _release(environment), ".", *_cluster(environment), *more]
 
 
-def _allowed(program: str, wanted: Wanted, folder: Path, environment: Mapping[str, str]) -> list[str]:
+def _allowed(program: str, wanted: WantedFlags, folder: Path, environment: Mapping[str, str]) -> list[str]:
     """The application's flags in the form for the program. Raises: ConfigError for a flag that it may not set."""
     known, places = flags.ALLOWED[program], (_repository(folder, environment),)
     try:
         return list(flags.permitted(wanted.words, known, lambda name: helm_calls.is_one_file(name, folder, places)))
-    except RefusedError as error:
+    except RefusedWordError as error:
         *names, last = (flag.name for flag in known)
         reason = error.reason or (
             f"an application may pass only these flags to {program}: {', '.join(names)} or {last}; "
@@ -155,7 +157,7 @@ def _is_powerful(options: Sequence[str]) -> bool:
     """True for flags of the administrator that an application may not set. What they start may need the environment."""
     try:
         tuple(flags.permitted(options, (*flags.KUSTOMIZE, *flags.HELM), lambda _: True))
-    except RefusedError:
+    except RefusedWordError:
         return True
     return False
 

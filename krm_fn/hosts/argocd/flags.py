@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from krm_fn.base.value import Value
-from krm_fn.repositories.helm_calls import Flag, RefusedError, read
+from krm_fn.repositories.helm_calls import Flag, RefusedWordError, read
 
 KUSTOMIZE = (
     Flag(name="--enable-helm"),  # behind `helm`
@@ -40,7 +40,7 @@ HELM = (
 ALLOWED = {"kustomize": KUSTOMIZE, "helm": HELM}
 
 
-class Wanted(Value):
+class WantedFlags(Value):
     """The words that an application wants to pass, and the place where it sets them, for errors."""
 
     words: tuple[str, ...] = ()
@@ -54,9 +54,9 @@ def permitted(words: Sequence[str], known: Sequence[Flag], is_file: Callable[[st
     """
     for flag, value in read(words, known):
         if flag is None:
-            raise RefusedError(value)
+            raise RefusedWordError(value)
         if flag.value == "file" and not is_file(value):
-            raise RefusedError(f"{flag.name}={value}", "expected one file in the application's repository")
+            raise RefusedWordError(f"{flag.name}={value}", "expected one file in the application's repository")
         yield f"{flag.name}={value}" if flag.value or value else flag.name
 
 

@@ -29,7 +29,7 @@ LIMITS = ("domain", "resources", "limits")
 _steps_of: dict[tuple[Version, bool], Sequence[Callable[[Object, Cluster, Release], None]]] = {}
 
 
-class Step(Value):
+class DefaultStep(Value):
     """One default of an instance, and the releases that write it.
 
     `setting`: the setting of the KubeVirt configuration that decides the value, "" if only the VM decides it.
@@ -224,14 +224,14 @@ READ: tuple[Path, ...] = (
     *((*CPU, field) for field in ("dedicatedCpuPlacement", "sockets", "cores", "threads")),
 )
 STEPS = (
-    Step(run=set_platform, setting="architectureConfiguration"),
-    Step(run=_request_limited_cpu),
-    Step(run=_request_limited_memory, until=(1, 6, 4)),
-    Step(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6, 4)),
-    Step(run=_request_cluster_cpu, setting="cpuRequest"),
-    Step(run=_set_guest_memory, since=(1, 3)),
-    Step(run=_set_requested_topology),
-    Step(run=_set_least_topology, setting="cpuRequest"),
-    Step(run=_set_pull_policies),
-    Step(run=_set_eviction_strategy, setting="evictionStrategy", since=(1, 0, 1)),
+    DefaultStep(run=set_platform, setting="architectureConfiguration"),
+    DefaultStep(run=_request_limited_cpu),
+    DefaultStep(run=_request_limited_memory, until=(1, 6, 4)),
+    DefaultStep(run=_request_guest_memory, setting="developerConfiguration.memoryOvercommit", until=(1, 6, 4)),
+    DefaultStep(run=_request_cluster_cpu, setting="cpuRequest"),
+    DefaultStep(run=_set_guest_memory, since=(1, 3)),
+    DefaultStep(run=_set_requested_topology),
+    DefaultStep(run=_set_least_topology, setting="cpuRequest"),
+    DefaultStep(run=_set_pull_policies),
+    DefaultStep(run=_set_eviction_strategy, setting="evictionStrategy", since=(1, 0, 1)),
 )

@@ -57,7 +57,7 @@ PROBE = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), 
 HYPERV_NEEDS = (("evmcs", "vapic"), ("ipi", "vpindex"), ("tlbflush", "vpindex"), ("synictimer", "synic"), ("synic", "vpindex"))
 
 
-class Platform(Value):
+class PlatformDefaults(Value):
     """The defaults of an architecture, since the release that has them; before, it has those of amd64.
 
     `watchdog` is the device's key, "" if the architecture has no default.
@@ -73,10 +73,10 @@ class Platform(Value):
 
 
 PLATFORMS = {
-    "arm64": Platform(cpu_model="host-passthrough", uefi=True, hotplug=False),
-    "s390x": Platform(watchdog="diag288", acpi=False, since=(1, 3)),
+    "arm64": PlatformDefaults(cpu_model="host-passthrough", uefi=True, hotplug=False),
+    "s390x": PlatformDefaults(watchdog="diag288", acpi=False, since=(1, 3)),
 }
-AMD64 = Platform(disk_bus="sata", watchdog="i6300esb")
+AMD64 = PlatformDefaults(disk_bus="sata", watchdog="i6300esb")
 # In earlier releases all architectures had one watchdog.
 WATCHDOGS_SINCE = (1, 5)
 
@@ -100,7 +100,7 @@ def set_vm_defaults(spec: Object, cluster: Cluster, release: Release, *, certain
         set_cpu_model(domain, cluster)
 
 
-def platform_of(spec: Object, release: Release) -> Platform:
+def platform_of(spec: Object, release: Release) -> PlatformDefaults:
     """The defaults of the spec's architecture in the release."""
     platform = PLATFORMS.get(text(spec.get("architecture")), AMD64)
     return platform if release.within(since=platform.since) else AMD64
@@ -194,7 +194,7 @@ def _require_vmx(domain: Object) -> None:
         given["policy"] = "require"
 
 
-def set_platform_defaults(domain: Object, platform: Platform, release: Release) -> None:
+def set_platform_defaults(domain: Object, platform: PlatformDefaults, release: Release) -> None:
     if platform.cpu_model and not is_set(get(domain, ("cpu", "model"))):
         write(domain, ("cpu", "model"), platform.cpu_model)
     if platform.uefi:

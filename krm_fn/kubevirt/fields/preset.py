@@ -10,7 +10,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.releases import Release, Version
 
 
-class Section(Value):
+class PresetSection(Value):
     """One row: a part of the domain that is copied completely if the instance does not have it.
 
     `path` is its place below `spec.domain`, `upstream` the place in KubeVirt's messages. `only` restricts a map to these keys.
@@ -31,8 +31,8 @@ class Section(Value):
 
 # In KubeVirt's order: the clock's timer follows the offset, which creates the clock.
 SECTIONS = (
-    Section(path=("resources", "requests"), upstream="spec.resources.requests", amounts=True),
-    Section(
+    PresetSection(path=("resources", "requests"), upstream="spec.resources.requests", amounts=True),
+    PresetSection(
         path=("cpu",),
         upstream="spec.cpu",
         zero=(
@@ -44,24 +44,24 @@ SECTIONS = (
             ("isolateEmulatorThread",),
         ),
     ),
-    Section(path=("firmware",), upstream="spec.firmware"),
-    Section(path=("clock",), upstream="spec.clock.clockoffset", only=("utc", "timezone")),
-    Section(path=("clock", "timer"), upstream="spec.clock.timer"),
-    Section(
+    PresetSection(path=("firmware",), upstream="spec.firmware"),
+    PresetSection(path=("clock",), upstream="spec.clock.clockoffset", only=("utc", "timezone")),
+    PresetSection(path=("clock", "timer"), upstream="spec.clock.timer"),
+    PresetSection(
         path=("features",),
         upstream="spec.features",
         zero=(("apic", "endOfInterrupt"), ("kvm", "hidden")),
         always=("acpi",),
     ),
-    Section(path=("devices", "watchdog"), upstream="spec.devices.watchdog"),
-    Section(path=("ioThreadsPolicy",), upstream="spec.ioThreadsPolicy", scalar=True, since=(0, 9)),
+    PresetSection(path=("devices", "watchdog"), upstream="spec.devices.watchdog"),
+    PresetSection(path=("ioThreadsPolicy",), upstream="spec.ioThreadsPolicy", scalar=True, since=(0, 9)),
 )
 
 
-_sections: dict[tuple[int, int, int], tuple[Section, ...]] = {}
+_sections: dict[tuple[int, int, int], tuple[PresetSection, ...]] = {}
 
 
-def sections(release: Release) -> tuple[Section, ...]:
+def sections(release: Release) -> tuple[PresetSection, ...]:
     """The rows for a release, in order."""
     if release.version not in _sections:
         _sections[release.version] = tuple(row for row in SECTIONS if release.within(since=row.since, until=row.until))

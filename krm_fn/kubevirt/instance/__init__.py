@@ -21,7 +21,7 @@ from krm_fn.kubevirt.facts import Conflict, Resolution
 from krm_fn.kubevirt.fields.verbs import write
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.instance.defaults import set_webhook_defaults
-from krm_fn.kubevirt.presets import Applied, Group, apply_presets
+from krm_fn.kubevirt.presets import Applied, PresetGroup, apply_presets
 from krm_fn.kubevirt.releases import Release, Version
 
 # The namespace of the firmware uuids that depend only on a VM's name.
@@ -74,7 +74,7 @@ def start(
     bundle: Bundle,
     cluster: Cluster,
     release: Release,
-    presets: Group,
+    presets: PresetGroup,
 ) -> Started:
     """The instance of a VM whose references are resolved. `owner` is the VM (or pool) whose name and namespace it gets.
 

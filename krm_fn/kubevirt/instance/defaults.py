@@ -13,7 +13,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import set_instance_defaults
 from krm_fn.kubevirt.expand.object_defaults import (
-    Platform,
+    PlatformDefaults,
     disable_acpi,
     platform_of,
     set_cpu_model,
@@ -63,7 +63,7 @@ def set_webhook_defaults(spec: Object, *, cluster: Cluster, release: Release) ->
             reach(spec, ("nodeSelector",))[row.label] = ""
 
 
-def _set_structures(domain: Object, platform: Platform) -> None:
+def _set_structures(domain: Object, platform: PlatformDefaults) -> None:
     """The structures that KubeVirt always creates."""
     domain["firmware"] = as_map(domain.get("firmware"))
     domain["features"] = as_map(domain.get("features"))

@@ -41,7 +41,7 @@ NO_TSC = (
 )
 
 
-class Cause(Value):
+class ObstacleCause(Value):
     """A cause: KubeVirt's message, and where it stands in the instance's spec.
 
     `hangs_on` is TSC or CLAIM where it is one only if the nodes expose no frequency, or the claim of the volume is not shared.
@@ -59,32 +59,32 @@ class Obstacle(Value):
     """
 
     reason: str
-    causes: Callable[[Launch], Iterable[Cause]]
+    causes: Callable[[Launch], Iterable[ObstacleCause]]
     live: bool = True
     storage: bool = True
     since: Version = ()
     until: Version = ()
 
 
-def _where(holds: Callable[[Launch], object], message: str, path: Path) -> Callable[[Launch], Iterable[Cause]]:
-    cause = Cause(message=message, path=path)
+def _where(holds: Callable[[Launch], object], message: str, path: Path) -> Callable[[Launch], Iterable[ObstacleCause]]:
+    cause = ObstacleCause(message=message, path=path)
     return lambda launch: (cause,) if holds(launch) else ()
 
 
-def _interface(message: str, hidden: tuple[str, ...]) -> Callable[[Launch], Iterator[Cause]]:
+def _interface(message: str, hidden: tuple[str, ...]) -> Callable[[Launch], Iterator[ObstacleCause]]:
     """The binding to the pod network; those in `hidden` migrate.
 
     upstream: pkg/network/vmispec/interface.go:VerifyVMIMigratable
     """
 
-    def causes(launch: Launch) -> Iterator[Cause]:
+    def causes(launch: Launch) -> Iterator[ObstacleCause]:
         pod = next((network.get("name") for network in launch.networks if network.get("pod") is not None), None)
         if pod is None:
             return
         for number, interface in enumerate(launch.interfaces):
             if interface.get("name") == pod:
                 if not _migrates(interface, hidden, launch):
-                    yield Cause(message=message, path=(*DEVICES, "interfaces", number))
+                    yield ObstacleCause(message=message, path=(*DEVICES, "interfaces", number))
                 return
 
     return causes
@@ -99,13 +99,13 @@ def _migrates(interface: dict[str, object], hidden: tuple[str, ...], launch: Lau
     return bool(plugin) and launch.cluster.pointer("network", "binding", plugin, "migration") is not None
 
 
-def _disks(launch: Launch) -> Iterator[Cause]:
+def _disks(launch: Launch) -> Iterator[ObstacleCause]:
     """Volumes that only one node has. upstream: checkVolumesForMigration"""
     for number, volume in enumerate(launch.volumes):
         if claim_of(volume) is not None:
-            yield Cause(message=NOT_SHARED, path=("volumes", number), hangs_on=CLAIM)
+            yield ObstacleCause(message=NOT_SHARED, path=("volumes", number), hangs_on=CLAIM)
         elif volume.get("hostDisk") is not None and as_map(volume["hostDisk"]).get("shared") is not True:
-            yield Cause(message=HOST_DISK, path=("volumes", number, "hostDisk"))
+            yield ObstacleCause(message=HOST_DISK, path=("volumes", number, "hostDisk"))
 
 
 def claim_of(volume: dict[str, object]) -> str | None:
@@ -115,30 +115,30 @@ def claim_of(volume: dict[str, object]) -> str | None:
     return text(get(volume, ("dataVolume", "name"))) if volume.get("dataVolume") is not None else None
 
 
-def _any_device(launch: Launch) -> Iterator[Cause]:
+def _any_device(launch: Launch) -> Iterator[ObstacleCause]:
     for key in ("hostDevices", "gpus"):
         if as_list(launch.devices.get(key)):
-            yield Cause(message="VMI uses a PCI host devices", path=(*DEVICES, key))
+            yield ObstacleCause(message="VMI uses a PCI host devices", path=(*DEVICES, key))
             return
 
 
-def _host_devices(launch: Launch) -> Iterator[Cause]:
+def _host_devices(launch: Launch) -> Iterator[ObstacleCause]:
     if as_list(launch.devices.get("hostDevices")):
-        yield Cause(message="VMI specifies non-migratable generic PCI host device", path=(*DEVICES, "hostDevices"))
+        yield ObstacleCause(message="VMI specifies non-migratable generic PCI host device", path=(*DEVICES, "hostDevices"))
 
 
-def _gpus(launch: Launch) -> Iterator[Cause]:
+def _gpus(launch: Launch) -> Iterator[ObstacleCause]:
     """upstream: vmiContainsNonMigratablePCIHostDevices"""
     gpus = [as_map(gpu) for gpu in as_list(launch.devices.get("gpus"))]
     if len(gpus) > 1:
-        yield Cause(message="VMI specifies too many GPUs", path=(*DEVICES, "gpus"))
+        yield ObstacleCause(message="VMI specifies too many GPUs", path=(*DEVICES, "gpus"))
     elif gpus and not launch.gate(VGPU_GATE):
         message = f"VMI specifies a GPU but feature gate {VGPU_GATE} is not enabled"
-        yield Cause(message=message, path=(*DEVICES, "gpus", 0))
+        yield ObstacleCause(message=message, path=(*DEVICES, "gpus", 0))
     elif gpus:
         shared = as_list(launch.cluster.pointer("permittedHostDevices", "mediatedDevices"))
         if all(text(as_map(each).get("resourceName")) != text(gpus[0].get("deviceName")) for each in shared):
-            yield Cause(message="VMI specifies non-migratable GPU device", path=(*DEVICES, "gpus", 0))
+            yield ObstacleCause(message="VMI specifies non-migratable GPU device", path=(*DEVICES, "gpus", 0))
 
 
 def _is_tdx_alone(launch: Launch) -> bool:
@@ -151,7 +151,7 @@ def _is_secure_execution(launch: Launch) -> bool:
     return plain and launch.spec.get("architecture") == "s390x"
 
 
-def _frequency(launch: Launch) -> Iterator[Cause]:
+def _frequency(launch: Launch) -> Iterator[ObstacleCause]:
     """upstream: pkg/virt-controller/watch/topology/tsc.go:GetTscFrequencyRequirement, hinter.go:TopologyHintsForVMI"""
     feature = get(launch.features, ("hyperv", "reenlightenment"))
     if feature is None or as_map(feature).get("enabled") is False or nodes.has_invtsc(launch):
@@ -161,7 +161,7 @@ def _frequency(launch: Launch) -> Iterator[Cause]:
     if launch.spec.get("architecture") == "amd64" and type(frequency) is int and frequency > 0:
         return
     known = launch.spec.get("architecture") != "amd64" or type(frequency) is int
-    yield Cause(message=NO_TSC, path=path, hangs_on="" if known else TSC)
+    yield ObstacleCause(message=NO_TSC, path=path, hangs_on="" if known else TSC)
 
 
 def _passes_hyperv(launch: Launch) -> bool:

@@ -17,13 +17,13 @@ from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.kubevirt.pods import devices, hotplug, nodes, support
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.pods.compute import compute_resources
-from krm_fn.kubevirt.pods.launch import Around, Launch, MissingObjectError, PodError, vcpus_of
+from krm_fn.kubevirt.pods.launch import Launch, LaunchContext, MissingObjectError, PodError, vcpus_of
 from krm_fn.kubevirt.pods.overhead import memory_overhead
 from krm_fn.kubevirt.pods.totals import above_limits, qos_class, stored, totals
 from krm_fn.kubevirt.quantity import Quantity
 from krm_fn.kubevirt.releases import Version
 
-__all__ = ["SIZE", "Around", "MissingObjectError", "PodError", "launcher_pod", "pod_size", "vcpus_of"]
+__all__ = ["SIZE", "LaunchContext", "MissingObjectError", "PodError", "launcher_pod", "pod_size", "vcpus_of"]
 
 # Fields of an instance that are the pod's, as they stand.
 TAKEN = ("tolerations", "topologySpreadConstraints", "schedulerName", "priorityClassName")
@@ -36,7 +36,7 @@ VERBOSITY = "logVerbosity"
 SIGNS = "+-"
 
 
-def launcher_pod(instance: Object, around: Around) -> Object:
+def launcher_pod(instance: Object, around: LaunchContext) -> Object:
     """The pod of an instance that admission has completed. Raises: PodError where KubeVirt renders none."""
     launch = Launch(instance, around)
     containers, init_containers, overhead = _contents(launch)
@@ -49,7 +49,7 @@ def launcher_pod(instance: Object, around: Around) -> Object:
     return {key: value for key, value in found.items() if is_set(value) and value != {}}
 
 
-def pod_size(instance: Object, around: Around) -> Object:
+def pod_size(instance: Object, around: LaunchContext) -> Object:
     """The sums of that pod, its QoS class and its overhead. Raises: as `launcher_pod`."""
     containers, init_containers, overhead = _contents(Launch(instance, around))
     found = {**_counted(*_stored(containers, init_containers)), "memoryOverhead": str(overhead)}

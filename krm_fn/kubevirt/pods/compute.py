@@ -55,7 +55,7 @@ class Draft:
             calculated[resource] = plus(own.get(resource, calculated.get(resource, ZERO)), ONE)
 
 
-class Step(Value):
+class DraftStep(Value):
     """One change of the draft, and the releases that make it."""
 
     run: Callable[[Draft], None]
@@ -245,15 +245,15 @@ def _devices(draft: Draft) -> None:
 
 # upstream makes no difference of patch releases; these came with them
 STEPS = (
-    Step(run=_ephemeral_storage),
-    Step(run=_virtualization),
-    Step(run=_memory_request, since=(1, 6, 4)),  # before, the instance got the request
-    Step(run=_pin_cpus_below_own, until=(1, 5, 2)),
-    Step(run=_pin_cpus, since=(1, 5, 2)),
-    Step(run=_share_cpus_of_guest, until=(1, 5, 2)),
-    Step(run=_share_cpus, since=(1, 5, 2)),
-    Step(run=_add_overhead),
-    Step(run=_limit_memory),
-    Step(run=_devices),
-    Step(run=_limit_pool_threads, since=(1, 5), until=(1, 5, 2)),
+    DraftStep(run=_ephemeral_storage),
+    DraftStep(run=_virtualization),
+    DraftStep(run=_memory_request, since=(1, 6, 4)),  # before, the instance got the request
+    DraftStep(run=_pin_cpus_below_own, until=(1, 5, 2)),
+    DraftStep(run=_pin_cpus, since=(1, 5, 2)),
+    DraftStep(run=_share_cpus_of_guest, until=(1, 5, 2)),
+    DraftStep(run=_share_cpus, since=(1, 5, 2)),
+    DraftStep(run=_add_overhead),
+    DraftStep(run=_limit_memory),
+    DraftStep(run=_devices),
+    DraftStep(run=_limit_pool_threads, since=(1, 5), until=(1, 5, 2)),
 )

@@ -28,7 +28,7 @@ class MissingObjectError(PodError):
     """The same for an object that the bundle lacks, and the cluster may have."""
 
 
-class Around(Value):
+class LaunchContext(Value):
     """What KubeVirt reads of the cluster beside the instance: its settings, and the objects of the namespace.
 
     A namespace that the bundle lacks exists, with the label that the API server gives to every namespace.
@@ -85,7 +85,7 @@ class Launch:
         "volumes",
     )
 
-    def __init__(self, instance: Object, around: Around) -> None:
+    def __init__(self, instance: Object, around: LaunchContext) -> None:
         self.around, self.cluster, self.release = around, around.cluster, around.release
         self.name, self.annotations, self.labels = name_of(instance), annotations_of(instance), labels_of(instance)
         self.spec = as_map(instance.get("spec"))

@@ -90,7 +90,7 @@ def container(launch: Launch, name: str, support: Support) -> Object:
     return {"name": name, "requests": requests, "limits": limits}
 
 
-class Place(Value):
+class ContainerPlace(Value):
     """Containers and where they stand in the pod, in order; those of rows of other releases do not exist."""
 
     make: Callable[[Launch], Iterator[Object]]
@@ -108,7 +108,7 @@ def init_containers(launch: Launch) -> list[Object]:
     return _made(launch, INITIAL)
 
 
-def _made(launch: Launch, places: tuple[Place, ...]) -> list[Object]:
+def _made(launch: Launch, places: tuple[ContainerPlace, ...]) -> list[Object]:
     return [each for place in launch.release.rows(places) for each in place.make(launch)]
 
 
@@ -210,13 +210,13 @@ def check_hooks(launch: Launch) -> None:
 
 
 RUNNING = (
-    Place(make=_container_disks),
-    Place(make=_virtiofs),
-    Place(make=_console_log, until=(1, 6)),
-    Place(make=_sidecars),
+    ContainerPlace(make=_container_disks),
+    ContainerPlace(make=_virtiofs),
+    ContainerPlace(make=_console_log, until=(1, 6)),
+    ContainerPlace(make=_sidecars),
 )
 INITIAL = (
-    Place(make=_lasting_console_log, since=(1, 6)),
-    Place(make=_container_disk_inits),
-    Place(make=_image_volume_inits, since=(1, 7)),
+    ContainerPlace(make=_lasting_console_log, since=(1, 6)),
+    ContainerPlace(make=_container_disk_inits),
+    ContainerPlace(make=_image_volume_inits, since=(1, 7)),
 )

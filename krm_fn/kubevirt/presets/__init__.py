@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.kubevirt.presets.apply import apply_presets, fold_presets
 from krm_fn.kubevirt.presets.facts import Applied, PresetFacts
-from krm_fn.kubevirt.presets.index import Group, Presets
+from krm_fn.kubevirt.presets.index import PresetGroup, Presets
 from krm_fn.kubevirt.presets.owners import template_of
 
-__all__ = ["Applied", "Group", "PresetFacts", "Presets", "apply_presets", "fold_presets", "template_of"]
+__all__ = ["Applied", "PresetFacts", "PresetGroup", "Presets", "apply_presets", "fold_presets", "template_of"]

@@ -15,7 +15,7 @@ from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, Preset, domain_of
 from krm_fn.kubevirt.presets.era import Era, era_of, group_version_of, release_for
 from krm_fn.kubevirt.presets.facts import Applied, Disagreement, OrderMatters, PresetConflict
-from krm_fn.kubevirt.presets.index import Group
+from krm_fn.kubevirt.presets.index import PresetGroup
 from krm_fn.kubevirt.presets.merge import SeenValues, agree, clashes, merge
 from krm_fn.kubevirt.presets.selector import MAX_NAME
 from krm_fn.kubevirt.releases import Release
@@ -36,7 +36,7 @@ _DRAWN = "<drawn when the VM is created>"
 
 def apply_presets(
     instance: Object,
-    presets: Group | Sequence[Entry | Object],
+    presets: PresetGroup | Sequence[Entry | Object],
     *,
     release: Release,
     namespace: str = "",
@@ -58,7 +58,7 @@ def apply_presets(
     if era.exclude and notes.get(era.exclude) == "true":
         found = Applied(instance=instance, excluded=True)
     else:
-        seen = presets if isinstance(presets, Group) else _seen(presets, namespace or effective_namespace(instance))
+        seen = presets if isinstance(presets, PresetGroup) else _seen(presets, namespace or effective_namespace(instance))
         found = _matched(instance, seen, release=release, era=era, trace=trace)
     if owned or not era.marker:
         return found
@@ -67,7 +67,7 @@ def apply_presets(
 
 def fold_presets(
     owner: Object,
-    presets: Group | Sequence[Entry | Object],
+    presets: PresetGroup | Sequence[Entry | Object],
     *,
     release: Release,
     namespace: str,
@@ -109,11 +109,11 @@ def _entry(preset: Entry | Object) -> Entry:
     return preset if isinstance(preset, Entry) else Entry(obj=preset, item=-1)
 
 
-def _seen(presets: Sequence[Entry | Object], namespace: str) -> Group:
-    return Group([entry for entry in map(_entry, presets) if effective_namespace(entry.obj) == namespace])
+def _seen(presets: Sequence[Entry | Object], namespace: str) -> PresetGroup:
+    return PresetGroup([entry for entry in map(_entry, presets) if effective_namespace(entry.obj) == namespace])
 
 
-def _matched(instance: Object, presets: Group, *, release: Release, era: Era, trace: Trace | None) -> Applied:
+def _matched(instance: Object, presets: PresetGroup, *, release: Release, era: Era, trace: Trace | None) -> Applied:
     """The instance after the presets whose selector matches it, unless the era refuses it."""
     invalid = presets.invalid
     if invalid and era.refuses_selectors:

@@ -7,11 +7,11 @@ from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, get, is_nonzero, is_set, number_of_values, put
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.fields.preset import Section, sections
+from krm_fn.kubevirt.fields.preset import PresetSection, sections
 from krm_fn.kubevirt.presets.selector import Problem, Selector, problems
 from krm_fn.kubevirt.releases import Release, Version
 
-Offers = tuple[tuple[Section, Any], ...]
+Offers = tuple[tuple[PresetSection, Any], ...]
 
 
 DOMAIN = ("spec", "domain")
@@ -28,28 +28,28 @@ class Domain:
         self.value = value
         self._meanings: dict[tuple[Path, bool], Any] = {}
 
-    def current(self, section: Section, *, unnarrowed: bool = False) -> Any:
+    def current(self, section: PresetSection, *, unnarrowed: bool = False) -> Any:
         """The value of a section; with `unnarrowed` also the keys to which the section is not restricted."""
         value = get(self.value, section.path)
         return value if unnarrowed else narrowed(section, value)
 
-    def meaning(self, section: Section, *, unnarrowed: bool = False) -> Any:
+    def meaning(self, section: PresetSection, *, unnarrowed: bool = False) -> Any:
         """The value of a section as Go reads it."""
         key = section.path, unnarrowed
         if key not in self._meanings:
             self._meanings[key] = _meaning(section, self.current(section, unnarrowed=unnarrowed))
         return self._meanings[key]
 
-    def is_taken(self, section: Section) -> bool:
+    def is_taken(self, section: PresetSection) -> bool:
         """True if the domain has the section. An empty one counts, because it is no nil pointer in Go."""
         return get(self.value, section.path) is not None
 
-    def is_fillable(self, section: Section) -> bool:
+    def is_fillable(self, section: PresetSection) -> bool:
         """True if the domain does not have the section and can get it: what is around it is a map or absent."""
         around = (get(self.value, section.path[:n]) for n in range(1, len(section.path)))
         return not self.is_taken(section) and all(one is None or isinstance(one, dict) for one in around)
 
-    def fill(self, section: Section, value: Any) -> None:
+    def fill(self, section: PresetSection, value: Any) -> None:
         """Set a section in place."""
         put(self.value, section.path, value)
         self._meanings.clear()
@@ -92,12 +92,12 @@ def domain_of(obj: Object) -> Object:
     return as_map(get(obj, DOMAIN))
 
 
-def offers(domain: Object, section: Section) -> bool:
+def offers(domain: Object, section: PresetSection) -> bool:
     """True if a preset's domain sets a section."""
     return offered(domain, section) is not UNSET
 
 
-def offered(domain: Object, section: Section) -> Any:
+def offered(domain: Object, section: PresetSection) -> Any:
     """The value that a preset's domain sets in a section; UNSET for nothing."""
     value = get(domain, section.path)
     if section.scalar:
@@ -107,11 +107,11 @@ def offered(domain: Object, section: Section) -> Any:
     return narrowed(section, value)
 
 
-def narrowed(section: Section, value: Any) -> Any:
+def narrowed(section: PresetSection, value: Any) -> Any:
     return {key: value[key] for key in section.only if key in value} if section.only and isinstance(value, dict) else value
 
 
-def _meaning(section: Section, value: Any, path: Path = ()) -> Any:
+def _meaning(section: PresetSection, value: Any, path: Path = ()) -> Any:
     """The value without parts that have no effect in Go: unset keys, and zeros of plain scalars."""
     if isinstance(value, list):
         return [_meaning(section, item, path) for item in value]

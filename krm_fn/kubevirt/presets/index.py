@@ -5,7 +5,7 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object
-from krm_fn.findings.limits import Budget
+from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.api_versions import FIRST_API_VERSION
 from krm_fn.kubevirt.presets.domain import Preset
 from krm_fn.kubevirt.presets.facts import InvalidSelector
@@ -32,9 +32,9 @@ class Presets:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._groups: dict[tuple[str, str], Group] | None = None
+        self._groups: dict[tuple[str, str], PresetGroup] | None = None
 
-    def seen_by(self, api_version: str, namespace: str) -> Group:
+    def seen_by(self, api_version: str, namespace: str) -> PresetGroup:
         """The presets for instances of an API version in a namespace, by name: KubeVirt applies them in any order."""
         if self._groups is None:
             self._groups = _grouped(self._bundle)
@@ -42,13 +42,13 @@ class Presets:
         return self._groups.get((kind, namespace), NONE)
 
 
-class Group:
+class PresetGroup:
     """Presets for the same instances, in the order in which they are applied.
 
     `invalid` are those with an invalid selector, with the first mistakes.
     """
 
-    def __init__(self, entries: Iterable[Entry], budget: Budget | None = None) -> None:
+    def __init__(self, entries: Iterable[Entry], budget: ProductLimit | None = None) -> None:
         self.presets = tuple(map(Preset, entries))
         self.invalid = tuple(_invalid(self.presets))
         self._budget = budget
@@ -101,14 +101,14 @@ class Group:
                     self._refused.setdefault(place, set()).add(number)
 
 
-def _grouped(bundle: Bundle) -> dict[tuple[str, str], Group]:
+def _grouped(bundle: Bundle) -> dict[tuple[str, str], PresetGroup]:
     most = MATCHES + MATCHES_PER_OBJECT * len(bundle.entries)
-    budget = Budget(most, f"presets match instances more than {most:,} times; narrow the selectors of the presets")
+    budget = ProductLimit(most, f"presets match instances more than {most:,} times; narrow the selectors of the presets")
     found: dict[tuple[str, str], list[Entry]] = {}
     for kind in (FIRST_KIND, KIND):
         for entry in bundle.of_kind(kind, "kubevirt.io"):
             found.setdefault((kind, effective_namespace(entry.obj)), []).append(entry)
-    return {seen: Group(bundle.ordered(entries), budget) for seen, entries in found.items()}
+    return {seen: PresetGroup(bundle.ordered(entries), budget) for seen, entries in found.items()}
 
 
 def _invalid(presets: Sequence[Preset]) -> Iterator[InvalidSelector]:
@@ -137,4 +137,4 @@ def _rarest(wanted: Values, frequency: dict[Label, int]) -> str:
     return min(wanted, key=lambda key: max((frequency[place] for place in _places(wanted, key)), default=0))
 
 
-NONE = Group(())
+NONE = PresetGroup(())

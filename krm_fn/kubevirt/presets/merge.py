@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, drop, get, is_nonzero
-from krm_fn.kubevirt.fields.preset import Section
+from krm_fn.kubevirt.fields.preset import PresetSection
 from krm_fn.kubevirt.fields.verbs import as_written
 from krm_fn.kubevirt.holders import DOMAIN as TEMPLATE_DOMAIN
 from krm_fn.kubevirt.presets.amounts import same_amount, same_form
@@ -52,7 +52,7 @@ def merge(preset: Preset, domain: Domain, release: Release, era: Era, *, trace: 
     return credited
 
 
-def _note(trace: Trace, section: Section, written: Any, *, kept: bool) -> None:
+def _note(trace: Trace, section: PresetSection, written: Any, *, kept: bool) -> None:
     """Note a section, and first what Go writes with it in any case."""
     field = (*DOMAIN, *section.path)
     for key in section.always:
@@ -90,13 +90,13 @@ class SeenValues:
                 yield section.path, preset.domain.meaning(section)
 
 
-def agree(presets: Iterable[Preset], section: Section) -> bool:
+def agree(presets: Iterable[Preset], section: PresetSection) -> bool:
     """True if the presets that set a section set the same value."""
     first, *others = presets
     return all(_is_same(section, first.domain, other.domain, unnarrowed=False) for other in others)
 
 
-def _written(section: Section, value: Any) -> Any:
+def _written(section: PresetSection, value: Any) -> Any:
     """The section as Go writes it: quantities in the shortest form, no plain zeros, and structures that it always writes."""
     if section.amounts:
         return {key: canonical(amount) for key, amount in value.items()}
@@ -109,7 +109,7 @@ def _written(section: Section, value: Any) -> Any:
     return written
 
 
-def _amount_clashes(section: Section, value: Object, current: Object) -> Iterator[Clash]:
+def _amount_clashes(section: PresetSection, value: Object, current: Object) -> Iterator[Clash]:
     for key in sorted(value.keys() & current.keys(), key=str):
         if not same_form(value[key], current[key]):
             yield Clash(
@@ -121,13 +121,13 @@ def _amount_clashes(section: Section, value: Object, current: Object) -> Iterato
             )
 
 
-def _held(section: Section, preset: Preset, domain: Domain, *, by_value: bool) -> bool:
+def _held(section: PresetSection, preset: Preset, domain: Domain, *, by_value: bool) -> bool:
     """True if the domain contains the complete section of the preset; for the clock's offset, the complete clock."""
     return _is_same(section, preset.domain, domain, unnarrowed=True, amounts=same_amount if by_value else same_form)
 
 
 def _is_same(
-    section: Section,
+    section: PresetSection,
     one: Domain,
     other: Domain,
     *,

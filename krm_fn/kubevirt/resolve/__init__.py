@@ -54,7 +54,7 @@ from krm_fn.kubevirt.resolve.revision import Payload, decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.kubevirt.resolve.find import Catalogue
+    from krm_fn.kubevirt.resolve.find import ReleaseCatalogue
     from krm_fn.kubevirt.resolve.flavors import FlavorFinder
 
 
@@ -82,7 +82,7 @@ def refers(vm: Object) -> bool:
 class Resolver:
     """Resolves the VMs of one bundle, and keeps what it has looked up. `catalogue` None: there is no catalogue."""
 
-    def __init__(self, *, bundle: Bundle, release: Release, catalogue: Catalogue | None) -> None:
+    def __init__(self, *, bundle: Bundle, release: Release, catalogue: ReleaseCatalogue | None) -> None:
         self._release = release
         self._bundle = bundle
         self._lookup = Lookup(bundle)

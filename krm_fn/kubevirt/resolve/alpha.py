@@ -129,7 +129,7 @@ PREFERENCE = {
 PREFERENCE_V1ALPHA2 = {**PREFERENCE, "volumes": {"preferredStorageClassName": STRING}}
 
 
-class Misfit(Exception):  # noqa: N818  it is no error: another table is tried next
+class FormMismatch(Exception):  # noqa: N818  it is no error: another table is tried next
     """The value does not have that form."""
 
 
@@ -142,24 +142,24 @@ def read(value: Any, form: Any, release: Release, *, strict: bool) -> Any:
         return _read_map(value, form, release, strict=strict)
     if isinstance(form, list):
         if not isinstance(value, list):
-            raise Misfit
+            raise FormMismatch
         return [{} if item is None else read(item, form[0], release, strict=strict) for item in value]
     if not isinstance(value, form.types) or (isinstance(value, bool) and bool not in form.types):
-        raise Misfit
+        raise FormMismatch
     if isinstance(value, int) and form.most and not form.least <= value <= form.most:
-        raise Misfit
+        raise FormMismatch
     return value
 
 
 def _read_map(value: Any, table: Object, release: Release, *, strict: bool) -> Object:
     if not isinstance(value, dict):
-        raise Misfit
+        raise FormMismatch
     out: Object = {}
     for key, below in value.items():
         form, since = _form(table.get(key))
         if form is None or not release.within(since=since):
             if strict:
-                raise Misfit
+                raise FormMismatch
         elif below is not None:
             out[key] = read(below, form, release, strict=strict)
     return out

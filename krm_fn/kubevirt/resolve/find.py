@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    class Catalogue(Protocol):
+    class ReleaseCatalogue(Protocol):
         """The cluster-wide instancetypes and preferences of a release."""
 
         def find(self, kind: str, name: str) -> Object | None: ...
@@ -38,7 +38,7 @@ MARKS = ("$", "{{", "<", "__")
 REMEMBERED = 2_500
 
 
-class Wanted(Value):
+class ReadMatcher(Value):
     """A matcher of one VM after reading: `kind` as written, `namespace` that of the VM."""
 
     matcher: Matcher
@@ -54,7 +54,7 @@ class Wanted(Value):
 class Finder:
     """Finds the objects that matchers of one bundle name. The last results are kept."""
 
-    def __init__(self, *, lookup: Lookup, release: Release, catalogue: Catalogue | None) -> None:
+    def __init__(self, *, lookup: Lookup, release: Release, catalogue: ReleaseCatalogue | None) -> None:
         self._lookup, self._release, self._catalogue = lookup, release, catalogue
         self._named: dict[tuple[str, str, str, str], Found | ResolutionError] = {}
         self._cluster_names: dict[str, list[str]] = {}
@@ -67,7 +67,7 @@ class Finder:
         """
         written = as_map(get(vm, ("spec", matcher.field)))
         name, kind = text(written.get("name")), text(written.get("kind"))
-        wanted = Wanted(matcher=matcher, name=name, kind=kind, namespace=namespace)
+        wanted = ReadMatcher(matcher=matcher, name=name, kind=kind, namespace=namespace)
         pinned = text(written.get("revisionName"))
         if pinned:  # nobody checks to which object the revision belongs
             return self._stored(wanted, pinned, (*wanted.path, "revisionName"))
@@ -75,7 +75,7 @@ class Finder:
         remembered = self._remembered(wanted, text(get(vm, path)))
         return self._stored(wanted, remembered, path) if remembered else self._by_name(wanted)
 
-    def _remembered(self, wanted: Wanted, name: str) -> str:
+    def _remembered(self, wanted: ReadMatcher, name: str) -> str:
         """The revision that the VM's status names; "" if the release does not read it, or if the matcher has changed since."""
         if not name or not self._release.within(since=STATUS_READ_SINCE):
             return ""
@@ -84,7 +84,7 @@ class Finder:
             return name
         return name if labels_of(entry.obj).get(OBJECT_NAME_LABEL) == wanted.name else ""
 
-    def _stored(self, wanted: Wanted, name: str, path: Path) -> Found | ResolutionError:
+    def _stored(self, wanted: ReadMatcher, name: str, path: Path) -> Found | ResolutionError:
         """The content of the ControllerRevision of that name; `path` is the place of the name in the VM."""
         entry = self._lookup.find("ControllerRevision", wanted.namespace, name)
         if entry is None:
@@ -99,7 +99,7 @@ class Finder:
         ref = self._ref(kind, payload.name or wanted.name, wanted.namespace)
         return Found(spec=payload.spec, ref=ref, origin="revision", entry=entry, revision=revision)
 
-    def _payload(self, entry: Entry, wanted: Wanted, name: str) -> revisions.Payload | str:
+    def _payload(self, entry: Entry, wanted: ReadMatcher, name: str) -> revisions.Payload | str:
         key = wanted.matcher.payload or wanted.matcher.field, wanted.namespace, name
         if key not in self._payloads:
             if len(self._payloads) >= REMEMBERED:
@@ -107,7 +107,7 @@ class Finder:
             self._payloads[key] = revisions.decode(entry.obj.get("data"), self._release, asking=key[0])
         return self._payloads[key]
 
-    def _missing(self, wanted: Wanted, name: str, path: Path) -> ResolutionError:
+    def _missing(self, wanted: ReadMatcher, name: str, path: Path) -> ResolutionError:
         kind, namespace = "ControllerRevision", wanted.namespace
         return self._error(
             wanted,
@@ -119,7 +119,7 @@ class Finder:
             detail=(("namespaces", self._lookup.namespaces(kind, name)),),
         )
 
-    def _by_name(self, wanted: Wanted) -> Found | ResolutionError:
+    def _by_name(self, wanted: ReadMatcher) -> Found | ResolutionError:
         key = wanted.matcher.field, wanted.kind, wanted.namespace, wanted.name
         if key not in self._named:
             kind = wanted.matcher.kind_named(wanted.kind)
@@ -129,7 +129,7 @@ class Finder:
             self._named[key] = (found and self._open(wanted, found)) or found or self._unresolved(wanted, kind)
         return self._named[key]
 
-    def _open(self, wanted: Wanted, found: Found) -> ResolutionError | None:
+    def _open(self, wanted: ReadMatcher, found: Found) -> ResolutionError | None:
         """Why nobody can tell what the object sets: its vCPUs are placeholders."""
         cpu = as_map(found.spec.get("cpu"))
         if not any(mark in value for value in cpu.values() if isinstance(value, str) for mark in MARKS):
@@ -151,7 +151,7 @@ class Finder:
         spec = self._catalogue.find(kind, name) if self._catalogue and cluster and name else None
         return None if spec is None else Found(spec=spec, ref=self._ref(kind, name, ""), origin="catalogue")
 
-    def _unresolved(self, wanted: Wanted, kind: str) -> ResolutionError:
+    def _unresolved(self, wanted: ReadMatcher, kind: str) -> ResolutionError:
         """Why no object is found: the kind is not valid, or the name exists elsewhere, or nowhere."""
         from krm_fn.base.placeholders import placeholders  # needed only for what is not found
 
@@ -187,7 +187,7 @@ class Finder:
         return self._cluster_names[kind]
 
     def _error(
-        self, wanted: Wanted, reason: str, path: Path, current: Any, *, target: Ref | None = None, **rest: Any
+        self, wanted: ReadMatcher, reason: str, path: Path, current: Any, *, target: Ref | None = None, **rest: Any
     ) -> ResolutionError:
         field, upstream = wanted.matcher.field, stage(self._release)
         return ResolutionError(

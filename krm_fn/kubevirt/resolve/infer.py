@@ -17,7 +17,7 @@ from krm_fn.kubevirt.resolve.lookup import API_VERSIONS, Lookup
 from krm_fn.kubevirt.resolve.matcher import Matcher
 
 
-class Source(Value):
+class InferenceSource(Value):
     """A kind of source of a DataVolume or DataSource, and the release since which its labels are read."""
 
     field: str
@@ -26,8 +26,8 @@ class Source(Value):
 
 
 SOURCES = (
-    Source(field="pvc", kind="PersistentVolumeClaim"),
-    Source(field="snapshot", kind="VolumeSnapshot", since=(1, 9)),
+    InferenceSource(field="pvc", kind="PersistentVolumeClaim"),
+    InferenceSource(field="snapshot", kind="VolumeSnapshot", since=(1, 9)),
 )
 # Errors that the failure policy Ignore covers: a volume without the information, but not a missing one.
 IGNORABLE = frozenset(("unsupported-volume", "unsupported-source", "missing-label"))

@@ -116,7 +116,7 @@ def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
     for matcher, table in LONE_SPEC.tables:
         try:
             read = {} if spec is None else alpha.read(spec, getattr(alpha, table), release, strict=True)
-        except alpha.Misfit:
+        except alpha.FormMismatch:
             continue
         if not release.within(until=LONE_SPEC.until):
             return UNREADABLE_FORM
@@ -135,7 +135,7 @@ def _decode_asked(data: Object, release: Release, matcher: Matcher) -> Payload |
 
     try:
         read = {} if spec is None else alpha.read(spec, getattr(alpha, dict(V1ALPHA1)[matcher]), release, strict=False)
-    except alpha.Misfit:
+    except alpha.FormMismatch:
         return UNDECODABLE
     return Payload(matcher=matcher, spec=_with_sizes(_converted(read, matcher), matcher))
 
@@ -176,7 +176,7 @@ def _read_spec(data: Object, form: Form, matcher: Matcher, release: Release) -> 
 
     try:
         return _converted(alpha.read(as_map(spec), getattr(alpha, table), release, strict=False), matcher)
-    except alpha.Misfit:
+    except alpha.FormMismatch:
         return None
 
 

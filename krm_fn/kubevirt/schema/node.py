@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from krm_fn.kubevirt.schema.lists import Check
 
-    class Found(Protocol):
+    class FlawTarget(Protocol):
         """The target of flaws, in the form of `Limited`."""
 
         def takes(self, sort: object) -> bool: ...
@@ -192,14 +192,14 @@ class OfWebhooks:
 
     __slots__ = ("_found", "takes")
 
-    def __init__(self, found: Found) -> None:
+    def __init__(self, found: FlawTarget) -> None:
         self._found, self.takes = found, found.takes
 
     def add(self, found: Flaw) -> None:
         self._found.add(found.but(by=WEBHOOKS))
 
 
-def walk(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
+def walk(value: Any, node: SchemaNode, path: Path, found: FlawTarget) -> None:
     """Add the flaws of a value, and below it, to `found`."""
     kind = type(value)
     if kind is dict and node.of_map:
@@ -218,7 +218,7 @@ def walk(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
             found.add(_wrong_type(value, node, path).but(by=by))
 
 
-def _walk_list(value: list[Any], node: SchemaNode, path: Path, found: Found) -> None:
+def _walk_list(value: list[Any], node: SchemaNode, path: Path, found: FlawTarget) -> None:
     items = node.items or ANY
     for index, each in enumerate(value):
         if type(each) not in items.plain:
@@ -227,7 +227,7 @@ def _walk_list(value: list[Any], node: SchemaNode, path: Path, found: Found) -> 
         _check(value, node, path, found)
 
 
-def _walk_map(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found) -> None:
+def _walk_map(value: dict[Any, Any], node: SchemaNode, path: Path, found: FlawTarget) -> None:
     fields = node.fields
     for key, below in value.items():
         place = fields.get(key) or node.values
@@ -243,7 +243,7 @@ def _walk_map(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found)
         _check(value, node, path, found)
 
 
-def _miss_required(value: dict[Any, Any], node: SchemaNode, path: Path, found: Found) -> None:
+def _miss_required(value: dict[Any, Any], node: SchemaNode, path: Path, found: FlawTarget) -> None:
     """Report the first required names that a map lacks. The last of them has the number of the others."""
     missing = (name for name in node.required if not _has(value, name, node))
     for number, name in enumerate(islice(missing, MOST_MISSING), 1):
@@ -258,7 +258,7 @@ def _has(value: dict[Any, Any], name: str, node: SchemaNode) -> bool:
     return value.get(name) is not None or (name in value and node.fields.get(name, ANY).nullable)
 
 
-def _check(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
+def _check(value: Any, node: SchemaNode, path: Path, found: FlawTarget) -> None:
     """Run the checks of a complete map or list. Only the API server has such checks."""
     for check in node.checks:
         for flaw in check(value, path):
@@ -266,7 +266,7 @@ def _check(value: Any, node: SchemaNode, path: Path, found: Found) -> None:
                 found.add(flaw.but(schema=node.schema, by=SERVER))
 
 
-def _walk_null(place: SchemaNode, path: Path, found: Found, *, required: bool) -> None:
+def _walk_null(place: SchemaNode, path: Path, found: FlawTarget, *, required: bool) -> None:
     """The API server keeps null in a nullable place, and checks it against an enum. In other places it drops null."""
     if place.nullable and place.listed and None not in place.listed and found.takes(sort(VALUE, path)):
         known = tuple(map(str, place.listed[:MOST_KNOWN]))
@@ -289,7 +289,7 @@ def _may_be_meant(place: SchemaNode) -> bool:
     return place.fields is not None and place.values is None and not place.required  # reading the fields sets the rest
 
 
-def _miss(name: str, node: SchemaNode, path: Path, found: Found, more: int) -> None:
+def _miss(name: str, node: SchemaNode, path: Path, found: FlawTarget, more: int) -> None:
     at = (*path, name)
     if found.takes(sort(MISSING, at)):
         place = node.fields.get(name, ANY)
@@ -297,7 +297,7 @@ def _miss(name: str, node: SchemaNode, path: Path, found: Found, more: int) -> N
         found.add(flaw.but(more=more) if more else flaw)
 
 
-def _add_unknown(node: SchemaNode, path: Path, found: Found) -> None:
+def _add_unknown(node: SchemaNode, path: Path, found: FlawTarget) -> None:
     spans = node.spans(str(path[-1])) if node.spans else ()
     kind = ELSEWHERE if spans else UNKNOWN
     if found.takes(sort(kind, path)):

@@ -52,7 +52,7 @@ REVISIONS = ("revision-missing", "revision-undecodable", "revision-form-unreadab
 UNRESOLVED_REFUSED_UNTIL: Version = (1, 6)
 
 
-class Verdict(Value):
+class AdmissionVerdict(Value):
     """What admission makes of a VM: `vm` is what is stored. `stage` is "" where nothing is refused."""
 
     vm: Object
@@ -98,18 +98,18 @@ def update_causes(old: Object, new: Object, world: World) -> tuple[Cause, ...]:
     return kept
 
 
-def admitted(machine: Machine, world: World, *, before: Object | None = None) -> Verdict:
+def admitted(machine: Machine, world: World, *, before: Object | None = None) -> AdmissionVerdict:
     """The verdict on the machine's VM, in the stored form; `before` is the VM that it updates, None where it is created."""
     changed = tuple(_pinned_elsewhere(machine.vm, before)) if before is not None else ()
     if changed:
-        return Verdict(vm=machine.vm, stage=MUTATING, causes=changed)
+        return AdmissionVerdict(vm=machine.vm, stage=MUTATING, causes=changed)
     found = find(machine, world)
     refused = _refused(machine, world, found)
     if refused:
-        return Verdict(vm=machine.vm, stage=MUTATING, causes=refused)
+        return AdmissionVerdict(vm=machine.vm, stage=MUTATING, causes=refused)
     vm = _mutated(machine, world, found, creating=before is None)
     causes = _causes(vm, machine, world, found, creating=before is None)
-    return Verdict(vm=vm, stage=VALIDATING if causes else "", causes=causes)
+    return AdmissionVerdict(vm=vm, stage=VALIDATING if causes else "", causes=causes)
 
 
 def written(machine: Machine, world: World) -> Object:

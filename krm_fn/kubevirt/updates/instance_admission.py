@@ -18,7 +18,7 @@ LOOKED_AT_UNTIL: Version = (1, 7)
 GATE = "DeclarativeHotplugVolumes"
 
 
-class Buses(Value):
+class PluggedBuses(Value):
     """The buses of disks that are plugged in; a row holds until the release of the next one."""
 
     disk: tuple[str, ...]
@@ -27,8 +27,8 @@ class Buses(Value):
 
 
 BUSES = (
-    Buses(disk=("scsi",), lun=("scsi",), since=(1, 4)),
-    Buses(disk=("scsi", "virtio"), lun=("scsi",), since=(1, 6)),
+    PluggedBuses(disk=("scsi",), lun=("scsi",), since=(1, 4)),
+    PluggedBuses(disk=("scsi", "virtio"), lun=("scsi",), since=(1, 6)),
 )
 
 

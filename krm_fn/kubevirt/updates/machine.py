@@ -16,7 +16,7 @@ from krm_fn.kubevirt.resolve import Resolver
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.kubevirt.migratability.claims import Claims
-    from krm_fn.kubevirt.presets import Group
+    from krm_fn.kubevirt.presets import PresetGroup
 
 
 LIVE = "LiveUpdate"
@@ -34,7 +34,7 @@ class World(Value):
     cluster: Cluster
     release: Release
     resolver: Resolver
-    presets: Group
+    presets: PresetGroup
     claims: Claims
     update_methods: tuple[str, ...] = ()
     known: bool = True

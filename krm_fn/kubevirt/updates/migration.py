@@ -8,7 +8,7 @@ from __future__ import annotations
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.migratability import Assessment, Shared, assessed
-from krm_fn.kubevirt.pods.launch import Around, Launch
+from krm_fn.kubevirt.pods.launch import Launch, LaunchContext
 from krm_fn.kubevirt.updates import networks
 from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.resources import GUEST, SOCKETS
@@ -50,7 +50,7 @@ def assessment(machine: Machine, world: World) -> Assessment | None:
     if machine.running is None:
         return None
     meta = {"name": machine.name, "annotations": machine.running.annotations}
-    around = Around(bundle=world.bundle, cluster=world.cluster, release=world.release, namespace=machine.namespace)
+    around = LaunchContext(bundle=world.bundle, cluster=world.cluster, release=world.release, namespace=machine.namespace)
     return assessed(Launch({"metadata": meta, "spec": machine.running.spec}, around))
 
 

@@ -38,7 +38,7 @@ class Comparison(Value):
     world: World
 
 
-class Part(Value):
+class LivePart(Value):
     """A part of a spec that may change without a restart: its places, and when."""
 
     at: tuple[Path, ...]
@@ -156,11 +156,11 @@ def _same_uuid(found: Comparison) -> bool:
 
 
 PARTS = (
-    Part(at=(("volumes",),), taken_over=_volumes),
-    Part(at=(("domain", "devices", "disks"),), taken_over=_disks),
-    Part(at=(SOCKETS,), taken_over=_both_have_cpu),
-    Part(at=(GUEST,), taken_over=_names_guest),
-    Part(at=(("nodeSelector",), ("affinity",), ("tolerations",)), taken_over=_rolls_out),
-    Part(at=(("domain", "devices", "interfaces"), ("networks",)), taken_over=_same_networks),
-    Part(at=(UUID,), taken_over=_same_uuid),
+    LivePart(at=(("volumes",),), taken_over=_volumes),
+    LivePart(at=(("domain", "devices", "disks"),), taken_over=_disks),
+    LivePart(at=(SOCKETS,), taken_over=_both_have_cpu),
+    LivePart(at=(GUEST,), taken_over=_names_guest),
+    LivePart(at=(("nodeSelector",), ("affinity",), ("tolerations",)), taken_over=_rolls_out),
+    LivePart(at=(("domain", "devices", "interfaces"), ("networks",)), taken_over=_same_networks),
+    LivePart(at=(UUID,), taken_over=_same_uuid),
 )

@@ -8,7 +8,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.migratability import Assessment, immovable, verdict_of
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import power
-from krm_fn.kubevirt.updates.admission import Verdict, admitted, written
+from krm_fn.kubevirt.updates.admission import AdmissionVerdict, admitted, written
 from krm_fn.kubevirt.updates.controller import followed, settled
 from krm_fn.kubevirt.updates.machine import Machine, Pin, World
 from krm_fn.kubevirt.updates.migration import assessment, migration, shared
@@ -37,7 +37,7 @@ class Transition(Value):
     after: Machine
     first: Start
     last: Start
-    verdict: Verdict
+    verdict: AdmissionVerdict
     sent: bool
     origin: World
     world: World
@@ -115,7 +115,7 @@ def transition(old: Object, new: Object, base: World, head: World, *, write: Wri
         migratable = verdict_of(known, claims).status is not False
         first = first.but(migratable=migratable, immovable=immovable(known, claims))
     vm = write(was, now, first.vm)
-    verdict = Verdict(vm=first.vm) if vm is None else admitted(first.but(vm=stored(vm)), head, before=first.vm)
+    verdict = AdmissionVerdict(vm=first.vm) if vm is None else admitted(first.but(vm=stored(vm)), head, before=first.vm)
     settled_at = settled(first.but(vm=verdict.vm) if verdict.allowed else first, head)
     following = followed(settled_at, head)
     after = settled_at if following == settled_at else settled(following, head)

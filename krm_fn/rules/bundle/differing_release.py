@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.configuration import Named, named_release
+from krm_fn.kubevirt.configuration import NamedRelease, named_release
 from krm_fn.kubevirt.releases import NEWEST_PATCH
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
@@ -43,7 +43,7 @@ def differing_release(facts: BundleFacts) -> Iterator[Hit]:
     yield Hit(message=f"{fact}; {fix}", path=named.path, current=named.written, about=named.entry)
 
 
-def _agree(facts: BundleFacts, named: Named) -> bool:
+def _agree(facts: BundleFacts, named: NamedRelease) -> bool:
     """True where both name one release. The newest patch in the config may mean all of a minor release, as in `1.6`."""
     if named.release is None:
         return False

@@ -79,7 +79,7 @@ class Unbuilt(Value):
     is_chart: bool = False
 
 
-class Part(Value):
+class PartialObject(Value):
     """An object that is only a part of an object, such as a patch: the `paths` of what it lacks, and its first directive.
 
     `others` is the number of more parts in its file.
@@ -103,5 +103,5 @@ class InputFacts(Value):
     skipped: tuple[SkippedFile, ...] = ()
     unbuilt: tuple[Unbuilt, ...] = ()
     charts: tuple[Unbuilt, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PartialObject, ...] = ()
     unlisted: tuple[int, ...] = ()

@@ -47,7 +47,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import Machine, machines
+from krm_fn.rules.shared.machines import MachineSpec, machines
 
 # Where a volume names its claim.
 SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
@@ -57,10 +57,10 @@ CLONED: Path = ("spec", "source", "pvc")
 SHARED = "ReadWriteMany"
 
 
-class Use(Value):
+class ClaimUse(Value):
     """One volume of a machine on a claim; `shareable`: its disk allows others to write too."""
 
-    machine: Machine
+    machine: MachineSpec
     path: Path
     name: str
     shareable: bool
@@ -74,7 +74,7 @@ def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
     contested = _contested(running)
     if not contested:
         return
-    users: dict[tuple[str, str], list[Use]] = {}
+    users: dict[tuple[str, str], list[ClaimUse]] = {}
     for machine in running:
         for use in _writes(machine):
             if (machine.namespace, use.name) in contested:
@@ -86,7 +86,7 @@ def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
             yield from hits if key not in shared else ()
 
 
-def _waiting_clones(facts: BundleFacts, running: list[Machine]) -> Iterator[Hit]:
+def _waiting_clones(facts: BundleFacts, running: list[MachineSpec]) -> Iterator[Hit]:
     """The DataVolumes that clone a disk to which a machine writes that always runs.
 
     upstream: containerized-data-importer pkg/controller/clone/common.go:IsSourceClaimReady
@@ -112,7 +112,7 @@ def _waiting_clones(facts: BundleFacts, running: list[Machine]) -> Iterator[Hit]
             )
 
 
-def _contested(running: list[Machine]) -> set[tuple[str, str]]:
+def _contested(running: list[MachineSpec]) -> set[tuple[str, str]]:
     """Namespace and name of the claims that several volumes name, or one volume of a machine with several copies."""
     seen: set[tuple[str, str]] = set()
     contested = set()
@@ -125,7 +125,7 @@ def _contested(running: list[Machine]) -> set[tuple[str, str]]:
     return contested
 
 
-def _named(machine: Machine) -> Iterator[str]:
+def _named(machine: MachineSpec) -> Iterator[str]:
     """The claims that a machine's volumes name."""
     for volume in as_list(machine.spec.get("volumes")):
         for key, inner in SOURCES if isinstance(volume, dict) else ():
@@ -135,7 +135,7 @@ def _named(machine: Machine) -> Iterator[str]:
                     yield name
 
 
-def _clashes(uses: list[Use]) -> Iterator[Hit]:
+def _clashes(uses: list[ClaimUse]) -> Iterator[Hit]:
     """A hit for each use after the first that conflicts with another, and for the copies of one template."""
     exclusive = next((use for use in uses if not use.shareable), None)
     for number, use in enumerate(uses):
@@ -147,7 +147,7 @@ def _clashes(uses: list[Use]) -> Iterator[Hit]:
             yield _hit(use, f"each of the {use.machine.copies} machines of this template writes to the claim {use.name}", None)
 
 
-def _hit(use: Use, fact: str, other: Use | None) -> Hit:
+def _hit(use: ClaimUse, fact: str, other: ClaimUse | None) -> Hit:
     return Hit(
         message=f"{fact}; give each its own disk, or, to share it, set shareable on the disks and {SHARED} on the claim",
         path=use.path,
@@ -158,7 +158,7 @@ def _hit(use: Use, fact: str, other: Use | None) -> Hit:
     )
 
 
-def _writes(machine: Machine) -> Iterator[Use]:
+def _writes(machine: MachineSpec) -> Iterator[ClaimUse]:
     """The claims that a machine writes to. A pool creates the DataVolumes of its own templates for each machine."""
     own = {name for name, _ in _templates(machine)} if machine.pooled else set()
     disks = _by_name(get(machine.spec, ("domain", "devices", "disks")))
@@ -169,7 +169,7 @@ def _writes(machine: Machine) -> Iterator[Use]:
             name, disk = text(get(volume, source)), disks.get(device, {})
             if name and name not in own and device not in filesystems and not _read_only(disk, volume):
                 path = (*machine.path, "volumes", index, *source)
-                yield Use(machine=machine, path=path, name=name, shareable=disk.get("shareable") is True)
+                yield ClaimUse(machine=machine, path=path, name=name, shareable=disk.get("shareable") is True)
 
 
 def _by_name(devices: object) -> dict[str, Object]:
@@ -186,7 +186,7 @@ def _read_only(disk: Object, volume: object) -> bool:
     )
 
 
-def _shared(facts: BundleFacts, running: list[Machine]) -> set[tuple[str, str]]:
+def _shared(facts: BundleFacts, running: list[MachineSpec]) -> set[tuple[str, str]]:
     """Namespace and name of the claims whose access modes allow several nodes to write."""
     claims = [
         (effective_namespace(entry.obj), name_of(entry.obj), entry.obj)
@@ -201,6 +201,6 @@ def _shared(facts: BundleFacts, running: list[Machine]) -> set[tuple[str, str]]:
     }
 
 
-def _templates(machine: Machine) -> Iterator[tuple[str, object]]:
+def _templates(machine: MachineSpec) -> Iterator[tuple[str, object]]:
     for template in as_list(machine.vm.get("dataVolumeTemplates")):
         yield text(get(template, ("metadata", "name"))), template

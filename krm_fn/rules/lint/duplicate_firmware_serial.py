@@ -31,7 +31,7 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import get
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.machines import Machine, machines, repeated, twice
+from krm_fn.rules.shared.machines import MachineSpec, machines, repeated, twice
 
 SERIAL = ("domain", "firmware", "serial")
 CLOUD_INIT = "ds="
@@ -44,7 +44,7 @@ def duplicate_firmware_serial(facts: BundleFacts) -> Iterator[Hit]:
         yield twice(machine, other, SERIAL, what="serial number", fix=fix)
 
 
-def _serials(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
+def _serials(facts: BundleFacts) -> Iterator[tuple[str, MachineSpec]]:
     for machine in machines(facts.bundle):
         serial = get(machine.spec, SERIAL)
         if isinstance(serial, str) and serial and not serial.startswith(CLOUD_INIT):

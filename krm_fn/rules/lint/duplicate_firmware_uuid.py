@@ -35,7 +35,7 @@ from krm_fn.base.paths import get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import Machine, machines, repeated, twice
+from krm_fn.rules.shared.machines import MachineSpec, machines, repeated, twice
 
 UUID = ("domain", "firmware", "uuid")
 # The release since which a VM gets a UUID that is drawn at random.
@@ -52,7 +52,7 @@ def duplicate_firmware_uuid(facts: BundleFacts) -> Iterator[Hit]:
         yield from _of_namesakes(facts)
 
 
-def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
+def _uuids(facts: BundleFacts) -> Iterator[tuple[str, MachineSpec]]:
     for machine in machines(facts.bundle):
         uuid = get(machine.spec, UUID)
         if isinstance(uuid, str) and uuid:
@@ -61,7 +61,7 @@ def _uuids(facts: BundleFacts) -> Iterator[tuple[str, Machine]]:
 
 def _of_namesakes(facts: BundleFacts) -> Iterator[Hit]:
     """The VMs of one kind and name in several namespaces that set no UUID; the VMs of pools have the name and a number."""
-    found: dict[tuple[bool, str], list[Machine]] = {}
+    found: dict[tuple[bool, str], list[MachineSpec]] = {}
     for machine in machines(facts.bundle):
         name, uuid = name_of(machine.entry.obj), get(machine.spec, UUID)
         if machine.vm and uuid in (None, "") and name and namespace_of(machine.entry.obj) and not is_filled_in(name):

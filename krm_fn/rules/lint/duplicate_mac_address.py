@@ -40,7 +40,7 @@ from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import Machine, holders_named, machines
+from krm_fn.rules.shared.machines import MachineSpec, holders_named, machines
 
 # Bindings that hide the guest's own address from the network.
 HIDING = ("masquerade", "passtBinding", "passt", "slirp")
@@ -51,7 +51,7 @@ SEPARATORS = str.maketrans("", "", ":-.")
 class Interface(Value):
     """An interface whose address others see: `network` is its network, by namespace and name."""
 
-    machine: Machine
+    machine: MachineSpec
     index: int
     mac: str
     network: str
@@ -88,7 +88,7 @@ def _interfaces(facts: BundleFacts) -> Iterator[Interface]:
                 yield Interface(machine=machine, index=index, mac=mac, network=network)
 
 
-def _networks(machine: Machine) -> dict[str, str]:
+def _networks(machine: MachineSpec) -> dict[str, str]:
     """The networks of a machine by their names in it."""
     found = {}
     for network in as_list(machine.spec.get("networks")):

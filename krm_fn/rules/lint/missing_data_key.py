@@ -41,10 +41,10 @@ from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.cloud_init import sources
 from krm_fn.rules.shared.data_keys import Held, data_keys
-from krm_fn.rules.shared.machines import Machine, machines
+from krm_fn.rules.shared.machines import MachineSpec, machines
 
 
-class Part(Value):
+class CloudInitPart(Value):
     """What a source of cloud-init has: the field with the name of the Secret, the keys that are read, and the inline fields."""
 
     field: str
@@ -54,8 +54,8 @@ class Part(Value):
 
 
 PARTS = (
-    Part(field="secretRef", keys=("userdata", "userData"), what="user data", inline=("userData", "userDataBase64")),
-    Part(
+    CloudInitPart(field="secretRef", keys=("userdata", "userData"), what="user data", inline=("userData", "userDataBase64")),
+    CloudInitPart(
         field="networkDataSecretRef",
         keys=("networkdata", "networkData"),
         what="network data",
@@ -90,7 +90,7 @@ def missing_data_key(facts: BundleFacts) -> Iterator[Hit]:
         yield from _of_credentials(facts, machine)
 
 
-def _of_cloud_init(facts: BundleFacts, machine: Machine, source: Object, place: Path) -> Iterator[Hit]:
+def _of_cloud_init(facts: BundleFacts, machine: MachineSpec, source: Object, place: Path) -> Iterator[Hit]:
     """The Secrets that lack their key. Without inline data, and without any key, no data is left."""
     held = {part: _held(facts, machine, "Secret", get(source, (part.field, "name"))) for part in PARTS}
     lacking = {part: each for part, each in held.items() if each and each.keys.isdisjoint(part.keys)}
@@ -104,7 +104,7 @@ def _of_cloud_init(facts: BundleFacts, machine: Machine, source: Object, place: 
         yield _hit(machine, (*place, part.field, "name"), each, f"{fact}; {fix}", stops=not left)
 
 
-def _of_sysprep(facts: BundleFacts, machine: Machine, source: Object, place: Path) -> Iterator[Hit]:
+def _of_sysprep(facts: BundleFacts, machine: MachineSpec, source: Object, place: Path) -> Iterator[Hit]:
     for field, kind in SYSPREP:
         each = _held(facts, machine, kind, get(source, (field, "name")))
         if each and each.lower.isdisjoint(ANSWERS):
@@ -112,7 +112,7 @@ def _of_sysprep(facts: BundleFacts, machine: Machine, source: Object, place: Pat
             yield _hit(machine, (*place, field, "name"), each, f"{fact}; name the key {ANSWERS[0]}", stops=True)
 
 
-def _of_credentials(facts: BundleFacts, machine: Machine) -> Iterator[Hit]:
+def _of_credentials(facts: BundleFacts, machine: MachineSpec) -> Iterator[Hit]:
     """upstream: pkg/virt-launcher/virtwrap/access-credentials/access_credentials.go:readAndAddPasswordsFromDirectory"""
     for index, credential in enumerate(as_list(machine.spec.get("accessCredentials"))):
         for kind, (wrong, told) in CREDENTIALS.items():
@@ -128,7 +128,7 @@ def _of_credentials(facts: BundleFacts, machine: Machine) -> Iterator[Hit]:
                 )
 
 
-def _held(facts: BundleFacts, machine: Machine, kind: str, name: object) -> Held | None:
+def _held(facts: BundleFacts, machine: MachineSpec, kind: str, name: object) -> Held | None:
     """The object of that name in the machine's namespace, None where its keys are not known."""
     if not isinstance(name, str) or (kind == "Secret" and get(machine.entry.obj, APPENDED) is True):
         return None
@@ -139,7 +139,7 @@ def _shown(held: Held) -> str:
     return f" (it has {listed(held.shown, 'and')})" if held.shown else ""
 
 
-def _hit(machine: Machine, place: Path, held: Held, message: str, *, stops: bool = False) -> Hit:
+def _hit(machine: MachineSpec, place: Path, held: Held, message: str, *, stops: bool = False) -> Hit:
     return Hit(
         message=message,
         path=place,

@@ -35,7 +35,7 @@ from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.base.wording import listed
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.machines import MachineSpec
 from krm_fn.rules.shared.services import LABELS, Labels, Service, outer_labels, selection
 
 SELECTOR: Path = ("spec", "selector")
@@ -53,7 +53,7 @@ def service_without_vm(facts: BundleFacts) -> Iterator[Hit]:
             yield _hit(service, f"{fact}; correct the selector, unless the VM is created elsewhere").but(severity="info")
 
 
-def _words(service: Service, machine: Machine) -> str:
+def _words(service: Service, machine: MachineSpec) -> str:
     """The fact and the fix."""
     place, labels = dotted(_labels_path(machine)), as_map(get(machine.entry.obj, _labels_path(machine)))
     lacking = {key: value for key, value in service.selector.items() if labels.get(key) != value}
@@ -69,7 +69,7 @@ def _words(service: Service, machine: Machine) -> str:
     return f"{fact} {_shown(lacking)} in {place}; correct the selector, or the labels of the VM"
 
 
-def _labels_path(machine: Machine) -> Path:
+def _labels_path(machine: MachineSpec) -> Path:
     return (*machine.path[:-1], *LABELS)
 
 

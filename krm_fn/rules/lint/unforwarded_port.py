@@ -42,10 +42,10 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import Machine
+from krm_fn.rules.shared.machines import MachineSpec
 from krm_fn.rules.shared.services import Service, first_of, selection
 
-Limited = tuple[Machine, list["Ports"], str]  # the last is the ports in words
+Limited = tuple[MachineSpec, list["Ports"], str]  # the last is the ports in words
 
 
 INTERFACES: Path = ("domain", "devices", "interfaces")
@@ -87,7 +87,7 @@ class Limits:
     `machines` are all of them. Nothing is compared with each of them, and no port with each of their ports.
     """
 
-    def __init__(self, found: Sequence[Machine | None]) -> None:
+    def __init__(self, found: Sequence[MachineSpec | None]) -> None:
         limits = ((place, machine, list(_forwarded(machine))) for place, machine in enumerate(found) if machine)
         self._of = {place: (machine, ports, listed([*map(str, ports)], "and")) for place, machine, ports in limits if ports}
         self.machines = sum(1 << place for place in self._of)
@@ -142,7 +142,7 @@ def _asked(service: Service) -> Iterator[Ports]:
             yield Ports(path=path, protocol=_protocol(port), name=name, first=number, last=number)
 
 
-def _forwarded(machine: Machine) -> Iterator[Ports]:
+def _forwarded(machine: MachineSpec) -> Iterator[Ports]:
     """The only ports that the masquerade interface of a machine forwards; none where it forwards all, or a sidecar decides."""
     if get(machine.entry.obj, (*machine.path[:-1], *SIDECAR)) is not None:
         return

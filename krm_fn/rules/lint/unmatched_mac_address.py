@@ -42,7 +42,7 @@ from krm_fn.base.wording import listed
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.cloud_init import LONGEST, decoded, sources
-from krm_fn.rules.shared.machines import Machine, machines
+from krm_fn.rules.shared.machines import MachineSpec, machines
 from krm_fn.rules.shared.views import shared
 
 IN_SECRET = "networkDataSecretRef"  # noqa: S105  the name of a field
@@ -76,7 +76,7 @@ def unmatched_mac_address(facts: BundleFacts) -> Iterator[Hit]:
                 yield Hit(message=f"{fact}; set it as macAddress of the interface", path=(*place, key), about=machine.entry)
 
 
-def _data(facts: BundleFacts, machine: Machine, source: Object) -> tuple[str, str]:
+def _data(facts: BundleFacts, machine: MachineSpec, source: Object) -> tuple[str, str]:
     """The network data, and the field that has it or names its Secret; "" where there is none."""
     if "networkData" in source:
         return "networkData", text(source["networkData"])
@@ -101,7 +101,7 @@ class _Secrets:
         return self._of[id(secret)]
 
 
-def _known(machine: Machine) -> set[str]:
+def _known(machine: MachineSpec) -> set[str]:
     """The addresses of the interfaces, and words in annotations that may be addresses; with ANY where some are not known."""
     devices = as_map(get(machine.spec, DEVICES))
     interfaces = [as_map(each) for each in as_list(devices.get("interfaces"))]

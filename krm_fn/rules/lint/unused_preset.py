@@ -31,7 +31,7 @@ from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.objects import name_of
 from krm_fn.base.paths import as_map, get
-from krm_fn.kubevirt.presets import Group, PresetFacts, Presets
+from krm_fn.kubevirt.presets import PresetFacts, PresetGroup, Presets
 from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR
 from krm_fn.kubevirt.presets.index import KIND
 from krm_fn.rules.facts.bundles import BundleFacts
@@ -76,7 +76,7 @@ def _without_effect(preset: Entry) -> Hit:
     )
 
 
-def _matched(group: Group, labels: LabelSets) -> tuple[set[int], set[int]]:
+def _matched(group: PresetGroup, labels: LabelSets) -> tuple[set[int], set[int]]:
     """The numbers of the presets that match some labels, and of those whose effect there is unknown."""
     matched: set[int] = set()
     unknown: set[int] = set()
@@ -88,7 +88,7 @@ def _matched(group: Group, labels: LabelSets) -> tuple[set[int], set[int]]:
     return matched, unknown
 
 
-def _label_sets(facts: BundleFacts, groups: dict[str, Group]) -> dict[str, LabelSets]:
+def _label_sets(facts: BundleFacts, groups: dict[str, PresetGroup]) -> dict[str, LabelSets]:
     """By namespace, the labels of instances that some selector there uses; no others, so that they are few.
 
     True where the effect of presets on all instances with these labels is known.
@@ -107,7 +107,7 @@ def _label_sets(facts: BundleFacts, groups: dict[str, Group]) -> dict[str, Label
     return found
 
 
-def _keys(group: Group) -> set[str]:
+def _keys(group: PresetGroup) -> set[str]:
     """The label keys that the valid selectors use."""
     return {key for each in group.presets if each.selector for key in (*each.selector.wanted, *each.selector.unwanted)}
 

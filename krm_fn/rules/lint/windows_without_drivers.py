@@ -43,7 +43,7 @@ from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
-from krm_fn.rules.shared.machines import Machine, machines
+from krm_fn.rules.shared.machines import MachineSpec, machines
 
 DISKS: Path = ("domain", "devices", "disks")
 OS = ("kubevirt.io/os", "vm.kubevirt.io/os")
@@ -87,7 +87,7 @@ def windows_without_drivers(facts: BundleFacts) -> Iterator[Hit]:
                 )
 
 
-def _is_windows(machine: Machine) -> bool:
+def _is_windows(machine: MachineSpec) -> bool:
     template = as_map(get(machine.entry.obj, machine.path[:-1])).get("metadata")
     notes = [
         as_map(get(each, (key,))) for each in (template, machine.entry.obj.get("metadata")) for key in ("labels", "annotations")
@@ -98,7 +98,7 @@ def _is_windows(machine: Machine) -> bool:
     return hyperv or any(each.lower().startswith("win") for each in named) or any(key.startswith(OS_KEY) for key in keys)
 
 
-def _preference(machine: Machine) -> str:
+def _preference(machine: MachineSpec) -> str:
     return text(get(machine.vm, ("preference", "name")))
 
 
@@ -107,12 +107,12 @@ def _order(disk: Object) -> int:
     return order if type(order) is int else LAST
 
 
-def _bus(disk: Object, machine: Machine) -> str:
+def _bus(disk: Object, machine: MachineSpec) -> str:
     """The bus of a disk; the preferences for Windows that KubeVirt deploys say in their name whether they set virtio."""
     return text(get(disk, ("disk", "bus"))) or ("virtio" if _preference(machine).endswith(".virtio") else "")
 
 
-def _source(volume: Object, machine: Machine, facts: BundleFacts) -> str:
+def _source(volume: Object, machine: MachineSpec, facts: BundleFacts) -> str:
     """The first of EMPTY and IMPORTS that fills a volume, "" for others."""
     if "emptyDisk" in volume:
         return "emptyDisk"

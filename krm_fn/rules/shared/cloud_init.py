@@ -10,14 +10,14 @@ from krm_fn.base.paths import Path, as_list, as_map
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.rules.shared.machines import Machine
+    from krm_fn.rules.shared.machines import MachineSpec
 
 
 SOURCES = ("cloudInitNoCloud", "cloudInitConfigDrive")
 LONGEST = 100_000  # characters; longer data is not read
 
 
-def sources(machine: Machine) -> Iterator[tuple[Path, Object]]:
+def sources(machine: MachineSpec) -> Iterator[tuple[Path, Object]]:
     """The sources of a machine, with their paths from the object's root."""
     for index, volume in enumerate(as_list(machine.spec.get("volumes"))):
         for source in SOURCES if isinstance(volume, dict) else ():
@@ -25,7 +25,7 @@ def sources(machine: Machine) -> Iterator[tuple[Path, Object]]:
                 yield (*machine.path, "volumes", index, source), as_map(volume[source])
 
 
-def inline_data(machine: Machine, key: str) -> Iterator[tuple[Path, str]]:
+def inline_data(machine: MachineSpec, key: str) -> Iterator[tuple[Path, str]]:
     """The data at `key` or, encoded, beside it, with the path of each."""
     for path, source in sources(machine):
         for field, data in ((key, text(source.get(key))), (f"{key}Base64", decoded(source.get(f"{key}Base64")))):

@@ -14,7 +14,7 @@ from krm_fn.rules.shared.views import shared
 RUNNING = ("Always", "RerunOnFailure", "Once")
 
 
-class Machine:
+class MachineSpec:
     """A machine: `spec` is the instance spec, at `path` from the object's root; `copies` is the number of machines it creates.
 
     `starts` is true where the cluster starts it by itself, `by_hand` where only people do. `vm` is the VM's spec, {} where
@@ -40,7 +40,7 @@ class Machine:
         return str(ref_of(self.entry.obj))
 
 
-def machines(bundle: Bundle) -> tuple[Machine, ...]:
+def machines(bundle: Bundle) -> tuple[MachineSpec, ...]:
     """All machines, kind by kind, ordered; of two objects with one name only the first, because the cluster has one.
 
     A VM and an instance of one name are one machine, too: the VM, unless it does not start.
@@ -48,9 +48,9 @@ def machines(bundle: Bundle) -> tuple[Machine, ...]:
     return shared(bundle, _machines)
 
 
-def _machines(bundle: Bundle) -> tuple[Machine, ...]:
+def _machines(bundle: Bundle) -> tuple[MachineSpec, ...]:
     found = [
-        Machine(holder, entry, namespace)
+        MachineSpec(holder, entry, namespace)
         for holder in SERVED.values()
         for entry, namespace in _distinct(bundle.ordered(bundle.of_kind(holder.kind, holder.group)))
     ]
@@ -68,23 +68,23 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
             yield entry, key[0]
 
 
-def repeated(values: Iterable[tuple[str, Machine]]) -> Iterator[tuple[Machine, Machine]]:
+def repeated(values: Iterable[tuple[str, MachineSpec]]) -> Iterator[tuple[MachineSpec, MachineSpec]]:
     """Each machine with the value of an earlier one, with that one; a template with several copies is paired with itself."""
-    first: dict[str, Machine] = {}
+    first: dict[str, MachineSpec] = {}
     for value, machine in values:
         other = first.setdefault(value, machine)
         if other is not machine or machine.copies > 1:
             yield machine, other
 
 
-def holders_named(machine: Machine, other: Machine, what: str) -> str:
+def holders_named(machine: MachineSpec, other: MachineSpec, what: str) -> str:
     """The fact in words: which other machine has the same value."""
     if other is machine:
         return f"each of the {machine.copies} machines of this template gets the same {what}"
     return f"{other} has the same {what}"
 
 
-def twice(machine: Machine, other: Machine, place: Path, *, what: str, fix: str) -> Hit:
+def twice(machine: MachineSpec, other: MachineSpec, place: Path, *, what: str, fix: str) -> Hit:
     """A hit for a machine that has the same value as the other at a path in its spec."""
     return Hit(
         message=f"{holders_named(machine, other, what)}; {fix}",

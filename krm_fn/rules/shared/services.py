@@ -8,7 +8,7 @@ from krm_fn.base.objects import Object, kind_of, labels_of, name_of, namespace_o
 from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.kubevirt.holders import holder_of
-from krm_fn.rules.shared.machines import Machine, machines
+from krm_fn.rules.shared.machines import MachineSpec, machines
 from krm_fn.rules.shared.views import shared
 
 Labels = dict[str, str]
@@ -38,7 +38,7 @@ class Pods:
 
     __slots__ = ("labels", "machine", "namespace", "unknown")
 
-    def __init__(self, obj: Object, labels: object, machine: Machine | None = None) -> None:
+    def __init__(self, obj: Object, labels: object, machine: MachineSpec | None = None) -> None:
         self.machine, self.namespace = machine, namespace_of(obj)
         self.labels: Labels = {key: value for key, value in as_map(labels).items() if isinstance(value, str)}
         self.unknown = any(is_filled_in(word) for pair in self.labels.items() for word in pair)
@@ -46,7 +46,7 @@ class Pods:
             self.labels |= _given(machine)
 
 
-def _given(machine: Machine) -> Labels:
+def _given(machine: MachineSpec) -> Labels:
     """The labels that KubeVirt itself gives to the pod of a machine.
 
     upstream: pkg/virt-controller/services/template.go:podLabels
@@ -55,7 +55,7 @@ def _given(machine: Machine) -> Labels:
     return {"kubevirt.io": "virt-launcher", NAME: name}
 
 
-def outer_labels(machine: Machine) -> Labels:
+def outer_labels(machine: MachineSpec) -> Labels:
     """The labels of a machine outside of its template: those of the object, and of the VM in a pool."""
     obj = machine.entry.obj
     holder = holder_of(obj)
@@ -128,7 +128,7 @@ class Selection:
             found &= self._pods.having(key, value) | self._set_later & ~self._pods.stating(key) | self._given.get(key, 0)
         return found > 0
 
-    def meant_by(self, service: Service) -> Machine | None:
+    def meant_by(self, service: Service) -> MachineSpec | None:
         """The machine that a Service is meant for, None where nothing says so."""
         names = (name_of(service.entry.obj), *service.selector.values())
         here, having = self._known.in_namespace(service.namespace), self._known.with_all(service.selector)
@@ -159,7 +159,7 @@ class Selection:
             named |= self._by_name.get(name, 0)
         return elsewhere & named
 
-    def _first(self, found: int) -> Machine | None:
+    def _first(self, found: int) -> MachineSpec | None:
         return self._machines[first_of(found)] if found else None
 
 

@@ -7,7 +7,7 @@ import pytest
 from krm_fn.base.bundle import Bundle
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.instance import complete
-from krm_fn.kubevirt.pods import Around, PodError, launcher_pod
+from krm_fn.kubevirt.pods import LaunchContext, PodError, launcher_pod
 from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.pods.compute import Draft, shared_cpus
 from krm_fn.kubevirt.pods.launch import Launch
@@ -22,7 +22,7 @@ def pod(domain=None, *items, release="1.9", spec=None, annotations=None, labels=
     memory = {"memory": {"guest": "1Gi"}, "devices": {}}
     instance = {"metadata": metadata, "spec": {"domain": {**memory, **(domain or {})}, **(spec or {})}}
     complete(instance, cluster, version)
-    return launcher_pod(instance, Around(bundle=Bundle(items), cluster=cluster, release=version, namespace="team"))
+    return launcher_pod(instance, LaunchContext(bundle=Bundle(items), cluster=cluster, release=version, namespace="team"))
 
 
 def compute(*args, **given):
@@ -219,7 +219,7 @@ class Looked(dict):
 
 def test_to_ask_for_a_device_does_not_look_at_all_others() -> None:
     instance = {"spec": {"domain": {"devices": {}}}}
-    around = Around(bundle=Bundle([]), cluster=Cluster(), release=parse("1.9"), namespace="default")
+    around = LaunchContext(bundle=Bundle([]), cluster=Cluster(), release=parse("1.9"), namespace="default")
     draft = Draft(Launch(instance, around), quantity("0"))
     draft.calculated_limits = Looked()
     for name in ("a", "b", "a"):

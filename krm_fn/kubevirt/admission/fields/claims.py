@@ -62,7 +62,7 @@ def claim_names(scope: Scope) -> Iterator[Cause]:
         seen.add(name)
 
 
-class Kind(Value):
+class DeviceKind(Value):
     """A kind of device, which comes from a device plugin by name, or from dynamic resource allocation by claim."""
 
     key: str
@@ -71,8 +71,8 @@ class Kind(Value):
 
 
 KINDS = (
-    Kind(key="gpus", gate="GPUsWithDRA", unmixed=True),
-    Kind(key="hostDevices", gate="HostDevicesWithDRA", unmixed=False),
+    DeviceKind(key="gpus", gate="GPUsWithDRA", unmixed=True),
+    DeviceKind(key="hostDevices", gate="HostDevicesWithDRA", unmixed=False),
 )
 
 
@@ -112,7 +112,7 @@ def claimed_devices(scope: Scope) -> Iterator[Cause]:
         yield scope.cause(("resourceClaims",), message)
 
 
-def _devices_of_kind(scope: Scope, kind: Kind, owners: dict[tuple[str, str], Path]) -> Iterator[Cause]:
+def _devices_of_kind(scope: Scope, kind: DeviceKind, owners: dict[tuple[str, str], Path]) -> Iterator[Cause]:
     devices, at = _given(scope, kind.key), (*DEVICES, kind.key)
     claims = [_by_claim(device, scope, kind.key) for device in devices]
     claimed = [index for index, claim in enumerate(claims) if claim]

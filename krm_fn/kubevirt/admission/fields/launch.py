@@ -42,7 +42,7 @@ HUGE_PAGES = "hugepages-"
 LABEL_VALUE = "use at most 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
 
 
-class Machine(Value):
+class MachineTypes(Value):
     """The machine types of an architecture: an alias, and a prefix of versions."""
 
     architecture: str
@@ -51,9 +51,9 @@ class Machine(Value):
 
 
 MACHINES = (
-    Machine(architecture="amd64", alias="q35", prefix="pc-q35"),
-    Machine(architecture="arm64", alias="virt", prefix="virt"),
-    Machine(architecture="s390x", alias="s390-ccw-virtio", prefix="s390-ccw-virtio"),
+    MachineTypes(architecture="amd64", alias="q35", prefix="pc-q35"),
+    MachineTypes(architecture="arm64", alias="virt", prefix="virt"),
+    MachineTypes(architecture="s390x", alias="s390-ccw-virtio", prefix="s390-ccw-virtio"),
 )
 
 
