@@ -36,3 +36,12 @@ def test_no_function_has_more_than_50_lines() -> None:
 
 def test_no_file_has_more_than_350_lines() -> None:
     assert {file for file, text in SOURCES.items() if text.count("\n") > 350} == LONGER
+
+
+def test_a_class_name_has_one_meaning() -> None:
+    places: dict[str, set[str]] = {}
+    for file, text in SOURCES.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places.setdefault(node.name, set()).add(file)
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}

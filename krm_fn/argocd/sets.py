@@ -49,7 +49,7 @@ NO_SECRETS = "its generator clusters takes Secrets that are not in git; name the
 TOO_MUCH = "its generators make too much; let them make fewer Applications"
 
 
-class Cluster(NamedTuple):
+class KnownCluster(NamedTuple):
     """A cluster that Argo CD knows; `is_whole` is false where only its name is known."""
 
     name: str
@@ -68,7 +68,7 @@ class Made(NamedTuple):
     unknown: tuple[str, ...] = ()
 
 
-def clusters(objects: Iterable[Object], named: Iterable[str]) -> list[Cluster]:
+def clusters(objects: Iterable[Object], named: Iterable[str]) -> list[KnownCluster]:
     """The clusters of Secrets, else those of which the config has the names."""
     found = {}
     for obj in objects:
@@ -79,14 +79,14 @@ def clusters(objects: Iterable[Object], named: Iterable[str]) -> list[Cluster]:
             }
             data |= {key: text(value) for key, value in as_map(obj.get("stringData")).items()}
             name, server, project = (data.get(key, "") for key in ("name", "server", "project"))
-            found[name] = Cluster(name, server, project, labels_of(obj), annotations_of(obj))
-    return [found[name] for name in sorted(found)] or [Cluster(name, name, is_whole=False) for name in named]
+            found[name] = KnownCluster(name, server, project, labels_of(obj), annotations_of(obj))
+    return [found[name] for name in sorted(found)] or [KnownCluster(name, name, is_whole=False) for name in named]
 
 
 class Sets:
     """What ApplicationSets of the repository `root` make. `is_own` is true of its URL."""
 
-    def __init__(self, root: str, is_own: Callable[[str], bool], known: Sequence[Cluster]) -> None:
+    def __init__(self, root: str, is_own: Callable[[str], bool], known: Sequence[KnownCluster]) -> None:
         self._root, self._is_own, self.clusters = root, is_own, known
         self._listed: tuple[list[str], list[str]] | None = None
 
@@ -233,7 +233,7 @@ class _Making:
         found = [self._with_values(each, given) for each in found]
         return [{"clusters": found}] if given.get("flatList") else found
 
-    def _of_cluster(self, each: Cluster) -> Parameters:
+    def _of_cluster(self, each: KnownCluster) -> Parameters:
         plain = {"name": each.name, "nameNormalized": normalize(each.name), "server": each.server, "project": each.project}
         known = {"annotations": each.annotations, "labels": each.labels}
         if self._is_go:

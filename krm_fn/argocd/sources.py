@@ -40,20 +40,22 @@ class UnknownError(ArgoError):
     """What is not in git, or not understood here: nobody says that it is wrong."""
 
 
-class Source(NamedTuple):
+class ApplicationSource(NamedTuple):
     """One source of an Application: its place in that, and what it says."""
 
     at: Path
     of: Object
 
 
-def sources_of(application: Object) -> list[Source]:
+def sources_of(application: Object) -> list[ApplicationSource]:
     """The sources of an Application; those of a list count before a single one, and what is hydrated before these."""
     spec = as_map(application.get("spec"))
     if dry := as_map(as_map(spec.get("sourceHydrator")).get("drySource")):
-        return [Source(("spec", "sourceHydrator", "drySource"), dry)]
-    listed = [Source(("spec", "sources", number), as_map(each)) for number, each in enumerate(as_list(spec.get("sources")))]
-    return listed or [Source(("spec", "source"), as_map(spec.get("source")))]
+        return [ApplicationSource(("spec", "sourceHydrator", "drySource"), dry)]
+    listed = [
+        ApplicationSource(("spec", "sources", number), as_map(each)) for number, each in enumerate(as_list(spec.get("sources")))
+    ]
+    return listed or [ApplicationSource(("spec", "source"), as_map(spec.get("source")))]
 
 
 def kind_of_source(source: Object, names: Iterable[str]) -> str:

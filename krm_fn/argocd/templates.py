@@ -15,7 +15,7 @@ from krm_fn.argocd.functions import FUNCTIONS, is_true, shown
 from krm_fn.argocd.sources import ArgoError, UnknownError
 from krm_fn.base.work import Budget
 
-Nodes = list["Node"]
+Nodes = list["TemplateNode"]
 
 
 ACTION = re.compile(
@@ -30,7 +30,7 @@ OF_NODE = 8  # the work of one part of a template
 BLOCKS = ("if", "with", "range")
 
 
-class Node(NamedTuple):
+class TemplateNode(NamedTuple):
     """A part of a template: its kind, the text or the pipeline, and what stands inside it and behind its `else`."""
 
     kind: str
@@ -91,28 +91,28 @@ class _Parser:
                 self._depth -= 1
                 return found, tokens
             if not is_action:
-                found.append(Node("text", text))
+                found.append(TemplateNode("text", text))
             elif tokens:
                 found.append(self._action(tokens))
         if inside:
             raise ArgoError("a template has a block without its end")
         return found, []
 
-    def _action(self, tokens: list[str]) -> Node:
+    def _action(self, tokens: list[str]) -> TemplateNode:
         word, *rest = tokens
         if word in ("break", "continue"):
-            return Node(word)
+            return TemplateNode(word)
         if word in ("define", "template", "block", "end", "else"):
             raise UnknownError(f"a template uses {word}, which is not known here")
         if word not in BLOCKS:
-            return Node("pipeline", _pipeline(tokens))
+            return TemplateNode("pipeline", _pipeline(tokens))
         body, ended = self.nodes(inside=True)
         other: Nodes = []
         if ended[:1] == ["else"] and len(ended) > 1:
             other = [self._action(ended[1:])]
         elif ended[:1] == ["else"]:
             other, _ = self.nodes(inside=True)
-        return Node(word, _pipeline(rest), body, other)
+        return TemplateNode(word, _pipeline(rest), body, other)
 
 
 def _parts(template: str) -> Iterator[tuple[bool, str]]:
@@ -220,7 +220,7 @@ class _Run:
         yield from self.of(nodes, dot, inner)
         outer.update({name: inner[name] for name in outer})  # what `=` sets stays
 
-    def _each(self, node: Node, dot: Any, known: dict[str, Any]) -> Iterator[str]:
+    def _each(self, node: TemplateNode, dot: Any, known: dict[str, Any]) -> Iterator[str]:
         value = self._value(node.of._replace(variables=()), dot, known)
         value = None if value is NOTHING else value
         several = value if isinstance(value, list) else ()

@@ -37,7 +37,7 @@ UNUSUAL = re.compile(r"[^a-z0-9._-]+")
 LONGEST = 200  # characters of a file's name
 
 
-class Piece(NamedTuple):
+class NamedText(NamedTuple):
     """A text, and the file that it comes from; where no file holds it, `name` is a name for it.
 
     `is_built`: kustomize wrote the text, as YAML.
@@ -49,20 +49,20 @@ class Piece(NamedTuple):
     is_built: bool = False
 
 
-def pieces(found: Sources, outcome: Outcome) -> list[Piece]:
+def pieces(found: Sources, outcome: Outcome) -> list[NamedText]:
     """The rendered objects of a unit by the files that they come from, in order."""
     more, last = outputs.inserted(found, outcome)
     pairs = enumerate(outputs.rendered(found, outcome))
     of_sources = [piece for number, (source, items) in pairs for piece in _of_source(source, items, more[number])]
-    return [*of_sources, *(Piece(yamlio.dump(item).encode(), name=_name(item)) for item in last)]
+    return [*of_sources, *(NamedText(yamlio.dump(item).encode(), name=_name(item)) for item in last)]
 
 
-def _of_source(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) -> Iterator[Piece]:
+def _of_source(source: Source, items: Sequence[Any], more: dict[int, list[Any]]) -> Iterator[NamedText]:
     for (file, name), numbers in _groups(source, items).items():
         part = source.but(objects=tuple(source.objects[number] for number in numbers))
         before = {place: more[number] for place, number in enumerate(numbers) if number in more}
         chunks = outputs.chunks_of(part, [items[number] for number in numbers], before)
-        yield Piece(outputs.joined(chunks), file, name, is_built=not source.file)
+        yield NamedText(outputs.joined(chunks), file, name, is_built=not source.file)
 
 
 def _groups(source: Source, items: Sequence[Any]) -> dict[tuple[str, str], list[int]]:
@@ -88,7 +88,7 @@ class Laid(NamedTuple):
     """The pieces of one target; `target` is its folder, "" for files that no kustomization uses."""
 
     target: str
-    pieces: Sequence[Piece]
+    pieces: Sequence[NamedText]
 
 
 def laid_out(units: Iterable[Laid], top: str) -> dict[str, bytes]:
@@ -111,7 +111,7 @@ def folder_of(target: str, top: str) -> str:
     return "/".join(_steps(os.path.relpath(target, top))) if target else ""
 
 
-def _path(piece: Piece, target: str, top: str) -> str:
+def _path(piece: NamedText, target: str, top: str) -> str:
     folder = folder_of(target, top)
     if piece.name:
         return f"{folder}/{piece.name}" if folder else piece.name
@@ -126,7 +126,7 @@ def _steps(path: str) -> list[str]:
     return [part.encode(errors="surrogateescape").decode(errors="replace") for part in parts if part]
 
 
-def _with_suffix(name: str, piece: Piece) -> str:
+def _with_suffix(name: str, piece: NamedText) -> str:
     allowed = YAML if piece.is_built else SUFFIXES
     if name.endswith(allowed):
         return name

@@ -29,14 +29,14 @@ from krm_fn.sources.reading import STDIN
 from krm_fn.sources.source import Sources
 
 
-class Part(NamedTuple):
+class KeptUnit(NamedTuple):
     """What is kept of one unit, and its name for messages."""
 
     name: str
     written: Any
 
 
-class Patches(NamedTuple):
+class UnitPatches(NamedTuple):
     """The patches of one unit, and how many objects they can't add."""
 
     entries: list[Any]
@@ -47,15 +47,15 @@ def _items(_: Sources, outcome: Outcome) -> list[Any]:
     return outcome.in_order
 
 
-def _patches(found: Sources, outcome: Outcome) -> Patches:
-    return Patches(outputs.entries(found.items, outcome.items), len(appended(found, outcome)))
+def _patches(found: Sources, outcome: Outcome) -> UnitPatches:
+    return UnitPatches(outputs.entries(found.items, outcome.items), len(appended(found, outcome)))
 
 
 # What each output keeps of one unit.
 KEPT: dict[str, Write] = {"yaml": outputs.to_yaml, "json": _items, "resourcelist": _items, "patch": _patches}
 
 
-def _combined(output: str, parts: Sequence[Part], findings: Iterable[Finding]) -> bytes:
+def _combined(output: str, parts: Sequence[KeptUnit], findings: Iterable[Finding]) -> bytes:
     """An output of several units. Raises: InputError where two have patches: a list of them belongs to one kustomization."""
     if output == "yaml":
         return outputs.joined(part.written for part in parts if part.written)
@@ -77,7 +77,7 @@ def to_stdout(request: CommandRequest, bar: Progress, output: str) -> int:
     code = exit_code([each.result for each in done])
     if code and output not in WITH_RESULTS:
         return code
-    parts = [Part(unit.result.name, unit.written) for unit in done if unit.written is not None]
+    parts = [KeptUnit(unit.result.name, unit.written) for unit in done if unit.written is not None]
     data: Callable[[], bytes]
     if alone and parts:
         found, outcome = parts[0].written

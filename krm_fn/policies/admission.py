@@ -13,7 +13,7 @@ from krm_fn.base.work import WORK, SpentError
 from krm_fn.policies.compiled import Policy, compiled
 from krm_fn.policies.errors import Unsupported
 from krm_fn.policies.judging import Failure, Judgement, Normalized, Note, as_read, namespace_object, severity_of
-from krm_fn.policies.matching import CREATE, KnownNamespaces, Parameters, Request, Resource, matched, resource_of
+from krm_fn.policies.matching import CREATE, KnownNamespaces, PolicyParameters, Request, Resource, matched, resource_of
 
 __all__ = ("BINDING", "GROUP", "POLICY", "Failure", "Policies", "Skipped")
 GROUP, POLICY, BINDING = "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
@@ -58,7 +58,7 @@ class Policies:
         self._sizes: dict[int, int] = {}
         self._read: dict[int, Any] = {}
         self._chosen: dict[tuple[int, str, bool], list[Object | str | None]] = {}
-        self._of_kinds: dict[str, Parameters] = {}
+        self._of_kinds: dict[str, PolicyParameters] = {}
 
     def skipped(self) -> Iterator[Skipped]:
         """The policies that the API server refuses, and bound ones that can't be compiled here."""
@@ -187,11 +187,11 @@ class Policies:
             self._read[id(param)] = as_read(param)
         return self._read[id(param)]
 
-    def _known_params(self, kind: Object) -> Parameters:
+    def _known_params(self, kind: Object) -> PolicyParameters:
         key = repr(kind)
         if key not in self._of_kinds:
             WORK.spend(len(self._objects) * OF_VALUE)
-            self._of_kinds[key] = Parameters(kind, self._objects)
+            self._of_kinds[key] = PolicyParameters(kind, self._objects)
         return self._of_kinds[key]
 
 

@@ -160,7 +160,7 @@ OF_CORE = {
 }
 
 
-class Parameters:
+class PolicyParameters:
     """The objects of a kind, which is given by `apiVersion` and `kind`, as parameters of policies.
 
     `namespaced`: whether they are in namespaces, None if nothing says whether the cluster knows the kind. `count`: how many.

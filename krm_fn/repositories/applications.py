@@ -11,7 +11,7 @@ from pathlib import Path
 
 from krm_fn import yamlio
 from krm_fn.argocd import sources as argocd
-from krm_fn.argocd.sources import ArgoError, Source
+from krm_fn.argocd.sources import ApplicationSource, ArgoError
 from krm_fn.base.errors import InputError
 from krm_fn.base.globs import WILD, Globs
 from krm_fn.base.objects import Object, name_of, text
@@ -23,7 +23,7 @@ from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.helm_calls import is_one_file
 from krm_fn.repositories.kustomization import FILES, joined
-from krm_fn.repositories.types import Delivery, Release, Target
+from krm_fn.repositories.types import ChartRelease, Delivery, Target
 from krm_fn.sources.files import is_within, read_found
 
 Of = Callable[..., Delivery]  # the delivery of a source, with what is known of it
@@ -58,14 +58,14 @@ class Applications:
                 continue
             here = joined(".", folder)
             try:
-                yield self._target(application, argocd.Source(at, source), folder, own._replace(namespace=space))
+                yield self._target(application, argocd.ApplicationSource(at, source), folder, own._replace(namespace=space))
             except (ArgoError, SpentError) as error:
                 why = TOO_MUCH if isinstance(error, SpentError) else error.message
                 problem = delivering.refused(own, why)
                 inputs = tuple(sorted(all_below([here])))
                 yield Target(here, here, own.file, (), inputs, problem, delivery=own._replace(namespace=space))
 
-    def _target(self, application: Object, source: Source, folder: str, own: Delivery) -> Target:
+    def _target(self, application: Object, source: ApplicationSource, folder: str, own: Delivery) -> Target:
         merged = self._with_overrides(application, source.of, folder)
         kind = argocd.kind_of_source(merged, os.listdir(folder))  # noqa: PTH208
         of_kind = os.listdir(folder) if kind == "plugin" else ()  # noqa: PTH208
@@ -150,7 +150,7 @@ class Applications:
         values = helm.get("valuesObject") or helm.get("values")
         own_text = values if isinstance(values, str) else json.dumps(values) if values else ""
         words += ["--include-crds"] if not helm.get("skipCrds") else []
-        release = Release(names[0], names[1], tuple(words), own_text)
+        release = ChartRelease(names[0], names[1], tuple(words), own_text)
         here = joined(".", folder)
         found = charts.chart_of(here, all_below([here]))
         inputs = {*found.inputs, *(joined(".", os.path.join(self._root, file)) for file in files)}  # noqa: PTH118

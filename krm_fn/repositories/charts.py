@@ -17,7 +17,7 @@ from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories import guard
 from krm_fn.repositories.helm_calls import link_out, unfetched
 from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import Problem, Release, Target
+from krm_fn.repositories.types import ChartRelease, Problem, Target
 from krm_fn.sources import reading
 from krm_fn.sources.files import CHART, content, repository
 from krm_fn.sources.salvage import Lost, salvage
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PROGRAM = "helm"
 # The name that helm itself gives a release which has none.
 RELEASE, VALUES = "release-name", "values.yaml"
-DEFAULT = Release(RELEASE, words=("--include-crds",))
+DEFAULT = ChartRelease(RELEASE, words=("--include-crds",))
 # What charts ask the cluster for. These versions are served by all releases that are known here.
 API_VERSIONS = (
     *("kubevirt.io/v1", "kubevirt.io/v1/VirtualMachine", "pool.kubevirt.io/v1beta1", "cdi.kubevirt.io/v1beta1"),
@@ -84,7 +84,7 @@ def is_library(chart: Target) -> bool:
     return bool(text and text.items) and as_map(text.items[0] if text else None).get("type") == LIBRARY
 
 
-def words(folder: str, release: Release = DEFAULT) -> list[str]:
+def words(folder: str, release: ChartRelease = DEFAULT) -> list[str]:
     """What helm is called with to print what it makes of the chart in a folder."""
     served = [word for version in API_VERSIONS for word in ("--api-versions", version)]
     space = ["--namespace", release.namespace] if release.namespace else []

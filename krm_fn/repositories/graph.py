@@ -14,7 +14,7 @@ from krm_fn.repositories.kustomization import (
     FILES,
     PLUGINS,
     RESOURCES,
-    Read,
+    ReadKustomization,
     composes,
     joined,
     linked,
@@ -114,7 +114,7 @@ class Graph:
             self._files[folder] = next(known, None) or next(others, None)
         return self._files[folder]
 
-    def _node(self, found: Read) -> GraphNode:
+    def _node(self, found: ReadKustomization) -> GraphNode:
         one = found.kustomization
         includes: list[str] = []
         files, folders = [one.file], [each.path for each in one.charts if not self._leads_out(each.path)]
@@ -168,7 +168,7 @@ class Graph:
         is_link = not above or above.startswith("..") or os.path.islink(file)  # noqa: PTH114
         return linked(file) if is_link else joined(self._linked(above), name)
 
-    def _plugins(self, found: Read) -> _Named:
+    def _plugins(self, found: ReadKustomization) -> _Named:
         """What the files of generators, transformers and validators name: their paths run from the kustomization, too."""
         made, folder = _Named(), found.kustomization.folder
         for each in found.kustomization.includes:
@@ -177,7 +177,7 @@ class Graph:
                     self._take_plugins(file, folder, made)
         return made
 
-    def _plugin_files(self, found: Read, each: FileReference, made: _Named) -> Iterator[str]:
+    def _plugin_files(self, found: ReadKustomization, each: FileReference, made: _Named) -> Iterator[str]:
         """The files that hold the plugins of a reference. What kustomize makes of others is not known, so it is a problem."""
         waiting, seen = [each.path], set[str]()
         while waiting:
@@ -210,7 +210,7 @@ class Graph:
             )
             made.take(files, problem)
 
-    def _outside(self, found: Read) -> Problem | None:
+    def _outside(self, found: ReadKustomization) -> Problem | None:
         """What there is to say of a reference that leads out of all roots, if there is one."""
         one = found.kustomization
         for each in (*one.includes, *one.files, *one.charts):

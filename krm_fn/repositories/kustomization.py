@@ -244,7 +244,7 @@ def plugin_folders(by_folder: Mapping[str, Kustomization]) -> Iterator[str]:
             yield folder
 
 
-class Read(NamedTuple):
+class ReadKustomization(NamedTuple):
     """A kustomization and its text; what can't be read names nothing."""
 
     kustomization: Kustomization
@@ -252,7 +252,7 @@ class Read(NamedTuple):
     problem: Problem | None = None
 
 
-def read(folder: str, file: str) -> Read | None:
+def read(folder: str, file: str) -> ReadKustomization | None:
     """The kustomization in a file; None where the file holds another object, such as one of Flux."""
     try:
         text = yamlio.read_stream(read_found(file)[0], file=file)
@@ -263,11 +263,11 @@ def read(folder: str, file: str) -> Read | None:
         return _unread(folder, problem)
     objects = [item for item in text.items if item is not None]
     if not objects:
-        return Read(kustomization({}, folder, file), text)  # kustomize says what is wrong with it
+        return ReadKustomization(kustomization({}, folder, file), text)  # kustomize says what is wrong with it
     if not (is_kustomization(objects[0]) or (isinstance(objects[0], dict) and plugins.misspelt(objects[0]))):
         return None
     found = kustomization(objects[0], folder, file, linked(folder))
-    return Read(found, text, referring(found, text, found.refused.role, found.refused) if found.refused else None)
+    return ReadKustomization(found, text, referring(found, text, found.refused.role, found.refused) if found.refused else None)
 
 
 def linked(path: str) -> str:
@@ -275,8 +275,8 @@ def linked(path: str) -> str:
     return joined(".", os.path.realpath(path))
 
 
-def _unread(folder: str, problem: Problem) -> Read:
-    return Read(kustomization({}, folder, problem.file), problem=problem)
+def _unread(folder: str, problem: Problem) -> ReadKustomization:
+    return ReadKustomization(kustomization({}, folder, problem.file), problem=problem)
 
 
 def referring(found: Kustomization, text: StreamText | None, reason: str, each: FileReference) -> Problem:

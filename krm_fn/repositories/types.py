@@ -13,7 +13,7 @@ from krm_fn.base.paths import Path, as_map
 from krm_fn.rules.facts.inputs import SkippedFile
 from krm_fn.rules.facts.inputs import Unbuilt as Problem
 
-__all__ = ["Delivery", "Discovery", "FileReference", "Kustomization", "Problem", "Release", "Target"]
+__all__ = ["ChartRelease", "Delivery", "Discovery", "FileReference", "Kustomization", "Problem", "Target"]
 
 SKIPPED = "argocd.argoproj.io/skip-reconcile"  # what switches an Application off
 
@@ -53,7 +53,7 @@ class Kustomization(NamedTuple):
         return frozenset(each.path for each in (*self.files, *self.charts))
 
 
-class Release(NamedTuple):
+class ChartRelease(NamedTuple):
     """How helm is called for a chart: the name and the namespace of the release, more words, and the text of values."""
 
     name: str
@@ -87,7 +87,7 @@ class Delivery(NamedTuple):
     missing: tuple[str, ...] = ()
     strict: bool = True
     namespace: str = ""
-    release: Release | None = None
+    release: ChartRelease | None = None
     cluster: str = ""
     label: str = ""
 
