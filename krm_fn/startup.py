@@ -61,11 +61,11 @@ MODULES = """
     rules.facts.vms rules.facts.bundles pipeline.modes pipeline.own_texts fast_path.fields yamlio.emit yamlio yamlio.plain
     yamlio.scalars yamlio.plain.lines fast_path.shapes yamlio.plain.split yamlio.plain.items fast_path.listing
     yamlio.plain.changes fast_path.edits fast_path.index kubevirt.catalogue_names kubevirt.resolve.matcher
-    kubevirt.resolve.plain kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve
-    findings.limits kubevirt.fields kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others
-    kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply
-    kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand pipeline.analysis rules.needs fast_path.rendering
-    hosts.function pipeline.modes.expand
+    kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve findings.limits kubevirt.fields
+    kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology
+    kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults
+    kubevirt.expand.requirements kubevirt.expand pipeline.analysis rules.needs fast_path.rendering hosts.function
+    pipeline.modes.expand
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

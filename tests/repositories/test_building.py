@@ -11,8 +11,8 @@ from krm_fn import yamlio
 from krm_fn.repositories import building
 from krm_fn.repositories.building import Builder, Built, build
 from krm_fn.repositories.complaints import HIDDEN, complaint
+from krm_fn.repositories.delivering import given_of
 from krm_fn.repositories.discovery import discover
-from krm_fn.repositories.traces import given_of
 from krm_fn.sources.reading import of_built
 
 VM = """\

@@ -10,9 +10,9 @@ from trees import tree
 from krm_fn import yamlio
 from krm_fn.base.paths import get, leaves
 from krm_fn.repositories.building import Builder, build
+from krm_fn.repositories.delivering import given_of
 from krm_fn.repositories.discovery import discover
 from krm_fn.repositories.origins import Origins, WritingPlace, located
-from krm_fn.repositories.traces import given_of
 from krm_fn.repositories.writers import same_place
 from krm_fn.sources.reading import of_built
 

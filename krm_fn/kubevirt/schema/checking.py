@@ -1,21 +1,63 @@
-"""Checks one object against the schema of its kind."""
+"""Checks one object against the schema of its kind.
+
+The checks of the API server for kinds with subresources.
+
+upstream: k8s.io/apiextensions-apiserver/pkg/registry/customresource: strategy.go:PrepareForCreate,
+validator.go:ValidateScaleSpec
+"""
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Iterable, Iterator
+from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
 from krm_fn.base.objects import Object, group_of, kind_of, text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.findings.limits import Limited
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.schema import table
-from krm_fn.kubevirt.schema.flaws import ELSEWHERE, SERVER, WEBHOOKS, Flaw
+from krm_fn.kubevirt.schema.constraints import within
+from krm_fn.kubevirt.schema.flaws import ELSEWHERE, SERVER, TYPE, UNKNOWN, WEBHOOKS, Flaw
 from krm_fn.kubevirt.schema.kinds import Kind, counts, kind_known, refused, taken, version_of
 from krm_fn.kubevirt.schema.node import SchemaNode, walk
-from krm_fn.kubevirt.schema.subresources import with_scale, without_status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.kubevirt.schema.crds import Crds
+
+REPLICAS: Path = ("spec", "replicas")
+
+_at_least_none = within(0, None)
+
+
+def with_scale(obj: Object, found: Sequence[Flaw], path: Path = REPLICAS) -> Iterator[Flaw]:
+    """The flaws, and one more if the replicas of a scale subresource are negative and no flaw is about them yet."""
+    yield from found
+    value = get(obj, path)
+    flaw = _at_least_none(value, path) if isinstance(value, int | float) else None
+    if flaw and all(each.path != path for each in found):
+        yield flaw.but(by=SERVER)
+
+
+def without_status(obj: Object, found: Sequence[Flaw]) -> Iterator[Flaw]:
+    """The flaws without those of a status that is a subresource: the API server deletes it from what users write.
+
+    Before that, it checks for unknown fields. The keys of a map count as unknown if the schema has no map there.
+    upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go
+    """
+    for flaw in found:
+        if flaw.path[:1] != ("status",) or flaw.kind in (UNKNOWN, ELSEWHERE):
+            yield flaw
+        elif flaw.kind == TYPE:
+            for path in _keys(get(obj, flaw.path), flaw.path):
+                yield Flaw(kind=UNKNOWN, path=path, by=SERVER)
+
+
+def _keys(value: Any, path: Path) -> Iterator[Path]:
+    """The paths of the keys of a map, and of the maps in a list."""
+    if isinstance(value, dict):
+        yield from ((*path, str(key)) for key in value)
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _keys(each, (*path, index))
 
 
 # The key at the root of an object in which SOPS stores its metadata, and the start of an encrypted value.

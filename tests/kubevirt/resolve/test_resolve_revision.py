@@ -9,7 +9,7 @@ from resolving import GROUP, SMALL, cluster_instancetype, reasons, resolve, revi
 from krm_fn.base.paths import copy, put
 from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.resolve import INSTANCETYPE, PREFERENCE, decode
-from krm_fn.kubevirt.resolve.plain import FIELDS, is_plain
+from krm_fn.kubevirt.resolve.revision import FIELDS, is_plain
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.kubevirt.schema.flaws import RANGE, TYPE
 
