@@ -148,13 +148,13 @@ class Sets:
 
 
 def _listed(root: str) -> tuple[list[str], list[str]]:
+    """Its folders and files. Hidden ones are left out: git has few of them, and tools keep much in theirs."""
     folders, files = [], []
     for above, inner, names in os.walk(root):
-        inner[:] = sorted(name for name in inner if name != ".git")
-        here = os.path.relpath(above, root).replace(os.sep, "/")
-        files += [name if here == "." else f"{here}/{name}" for name in names]
-        if here != "." and not any(step.startswith(".") for step in here.split("/")):
-            folders.append(here)
+        inner[:] = [name for name in inner if not name.startswith(".")]
+        here = above[len(root) :].strip(os.sep).replace(os.sep, "/")
+        files += [f"{here}/{name}".lstrip("/") for name in names if not name.startswith(".")]
+        folders += [here] if here else []
     return sorted(folders, key=lambda each: each.split("/")), sorted(files)
 
 

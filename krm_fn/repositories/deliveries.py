@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -30,7 +30,7 @@ from krm_fn.repositories.building import Builder
 from krm_fn.repositories.flux_sources import FluxSources
 from krm_fn.repositories.flux_targets import Kustomizations
 from krm_fn.repositories.flux_values import Values, Written, objects_in
-from krm_fn.repositories.types import Delivery, Target
+from krm_fn.repositories.types import Delivery, Discovery, Target
 from krm_fn.sources.files import SUFFIXES, content
 
 Place = tuple[str, int]  # a file, and the number of a document there
@@ -69,11 +69,11 @@ class How(NamedTuple):
 class Deliveries:
     """What is delivered of a repository. `files` are its YAML files.
 
-    `plain` are its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it.
+    `search` finds its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it.
     """
 
-    def __init__(self, root: str, files: Iterable[str], plain: Sequence[Target], how: How) -> None:
-        self._root, self._files, self._plain, self._how = os.path.realpath(root), tuple(files), plain, how
+    def __init__(self, root: str, files: Iterable[str], search: Callable[[], Discovery], how: How) -> None:
+        self._root, self._files, self._search, self._how = os.path.realpath(root), tuple(files), search, how
         self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
         self._counts = False
         for file in self._files:
@@ -121,6 +121,12 @@ class Deliveries:
     def _delivered(self) -> frozenset[str]:
         """The folders that deliveries apply as they are written."""
         return frozenset(target.folder for each in self._written for target in self._raw(each))
+
+    @cached_property
+    def _plain(self) -> tuple[Target, ...]:
+        """The kustomizations and charts that may make deliveries of Argo CD."""
+        found = self._search() if any(ARGO.encode() in data for data in self._texts.values()) else Discovery()
+        return (*found.targets, *found.charts)
 
     @cached_property
     def _written(self) -> list[Written]:

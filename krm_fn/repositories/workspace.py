@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -107,6 +107,8 @@ class Workspace:
             build_flags=asked.build_flags,
         )
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
+        self._searched: dict[tuple[str, ...], Discovery] = {}  # what is in folders, as nothing delivers it
+        self._delivered: dict[str, list[Target]] = {}  # what is delivered of repositories
         self.found = self._discovered(asked.folders)
 
     @cached_property
@@ -131,30 +133,41 @@ class Workspace:
         return [self.around(os.path.relpath(root)) for root in beside]
 
     def around(self, root: str) -> Workspace:
-        """The same for the folder `root`, with the configs that were read already."""
+        """The same for the folder `root`, with what was read already."""
         made = object.__new__(Workspace)
         made.asked = self.asked.but(paths=(root,), whole=False, target="", cluster="")
         made.configs, made._settings = self.configs, self._settings
+        made._searched, made._delivered = self._searched, self._delivered
         made.found = made._discovered((root,))
         return made
 
     def _discovered(self, folders: tuple[str, ...]) -> Discovery:
         if not folders:
             return Discovery()
-        found = discover(folders, excludes=self._excludes, follow=self.asked.follow, reach=self.asked.reach)
+        found = self._search(folders)
         if self.asked.applied:
-            found = with_deliveries(found, self._applied(found, folders), folders)
+            found = with_deliveries(found, self._applied(folders), folders)
         return found._replace(skipped=tuple(each for each in found.skipped if not self._excludes(each.file)))
 
-    def _applied(self, found: Discovery, folders: Iterable[str]) -> Iterator[Target]:
+    def _search(self, folders: tuple[str, ...]) -> Discovery:
+        if folders not in self._searched:
+            found = discover(folders, excludes=self._excludes, follow=self.asked.follow, reach=self.asked.reach)
+            self._searched[folders] = found
+        return self._searched[folders]
+
+    def _applied(self, folders: Iterable[str]) -> Iterator[Target]:
         """What is delivered of the repositories that folders are in."""
-        plain = (*found.targets, *found.charts)
         for root in dict.fromkeys(self.asked.root or repository(folder) for folder in folders):
-            here = os.path.relpath(root)
-            files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
-            helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
-            how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
-            yield from deliveries.Deliveries(root, files, plain, how).deliveries()
+            if root not in self._delivered:
+                self._delivered[root] = [*self._deliveries(root)]
+            yield from self._delivered[root]
+
+    def _deliveries(self, root: str) -> Iterator[Target]:
+        here = os.path.relpath(root)
+        files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
+        helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
+        how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
+        return deliveries.Deliveries(root, files, partial(self._search, (here,)), how).deliveries()
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
