@@ -86,6 +86,7 @@ LEGEND = {
     "data refused": "a DataVolume, claim, ConfigMap or Secret that the VM uses is not edited, and the apply fails",
     "data deleted": "a disk of the VM is deleted with its data",
     "removed": "the VM is deleted from the cluster",
+    "left in the cluster": "the VM is no longer in git, and a mark keeps what applies it from deleting it",
     "restart": "the VM runs on as it is until somebody restarts it",
     "stopped": "the run strategy stops the VM",
     "shut down": "KubeVirt stops the VM to finish the change",

@@ -1,8 +1,6 @@
 """The pairs of instancetypes and preferences as a table, JSON, CSV or Markdown.
 
 A row of the table stands for the preferences with which an instancetype needs the same; a row of CSV for one pair.
-
-One line for each row, with exact figures: CPUs, bytes and counts as plain numbers.
 """
 
 from __future__ import annotations
@@ -10,76 +8,19 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from krm_fn.base.markdown import code
 from krm_fn.cli.output_files import json_text
-from krm_fn.cli.sizes import SizesReport
+from krm_fn.cli.sizes.as_csv import number
 from krm_fn.cli.sizes.as_markdown import table
 from krm_fn.cli.sizes.as_table import aligned
 from krm_fn.cli.sizes.cells import devices, figures, plain
-from krm_fn.kubevirt.quantity import NANO, Quantity
-from krm_fn.sizing.prices import exact
 from krm_fn.sizing.rows import Row, added, reasons
 from krm_fn.sizing.sums import totals
 
 if TYPE_CHECKING:
     from krm_fn.pipeline.matrix import MatrixPair
-
-FIGURES = (
-    "vms",
-    "without_pod",
-    "migratable",
-    "not_migratable",
-    "vcpus",
-    "guest_bytes",
-    "pod_cpus",
-    "pod_memory_bytes",
-    "overhead_bytes",
-    "storage_bytes",
-    "devices",
-    "note",
-)
-# What a spreadsheet takes for a formula.
-FORMULA = "=+-@"
-
-
-def write(report: SizesReport) -> str:
-    """A head, and the rows, heaviest first."""
-    out = io.StringIO()
-    cost = () if report.prices is None else ("cost",)
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*(head.lower().replace(" ", "_") for head in report.heads), *FIGURES, *cost))
-    writer.writerows(
-        (*map(_text, row.labels), *_figures(row), *([exact(Fraction(row.cost))] if cost else [])) for row in report.rows
-    )
-    return out.getvalue()
-
-
-def _figures(row: Row) -> tuple[object, ...]:
-    return (
-        row.machines,
-        row.without_pod,
-        row.migratable,
-        row.not_migratable,
-        row.vcpus,
-        *(number(amount) for amount in (row.guest, row.cpu, row.memory, row.overhead, row.storage)),
-        devices(row),
-        plain("; ".join(row.notes)),
-    )
-
-
-def number(amount: Quantity) -> str:
-    """The amount without a unit."""
-    whole, rest = divmod(amount.nanos, NANO)
-    return f"{whole}.{rest:09}".rstrip("0").rstrip(".")
-
-
-def _text(text: str) -> str:
-    """Text of users that no spreadsheet runs."""
-    shown = plain(text)
-    return f"'{shown}" if len(shown) > 1 and shown[:1] in FORMULA else shown
 
 
 HEADS = ("INSTANCETYPE", "VCPUS", "GUEST", "CPU", "MEMORY", "DEVICES", "PREFERENCES")
