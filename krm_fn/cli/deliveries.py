@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -100,11 +100,18 @@ def deliveries(*, output: str, **flags: Any) -> int:
     paths = flags["paths"] or (".",)
     request = CommandRequest(flags={**flags, "paths": paths}, apart=True)
     workspace = request.searched(bar)
-    found = [_row(unit) for unit in units_of(request, workspace) if unit.target or any(map(written.may_hold, unit.files))]
+    units = workspace.units if workspace.is_one_bundle and not request.asked.named else units_of(request, workspace)
+    found = [_row(unit) for unit in units if unit.target or any(_holding(unit))]
     if not found:
         refuse_nothing(paths, workspace.about(), workspace.found)
     click.echo(json.dumps({"deliveries": found}, indent=2) if output == "json" else table(COLUMNS, found))
     return 0
+
+
+def _holding(unit: Unit) -> Iterator[bool]:
+    """Whether each file of a unit may hold something that counts."""
+    yield from map(written.may_hold, unit.files)
+    yield from (written.mentions(each.data) for each in (unit.texts.given if unit.texts else ()))
 
 
 def _by(row: Object) -> str:
@@ -116,7 +123,8 @@ def _row(unit: Unit) -> Object:
     target = unit.target
     known = {"target": unit.called, "cluster": unit.settings.cluster, "namespace": "", "steps": []}
     if target is None:
-        return {**known, "by": "files", "file": unit.files[0] if len(unit.files) == 1 else ""}
+        files = unit.files or [each.file for each in (unit.texts.given if unit.texts else ())]
+        return {**known, "by": "files", "file": files[0] if len(files) == 1 else ""}
     if target.delivery is None:
         return {**known, "by": "chart" if target.is_chart else "kustomization", "file": target.file, "steps": ["build"]}
     own = target.delivery
