@@ -437,7 +437,7 @@ def test_what_flux_leaves_out_of_the_source_is_judged(here: Path, ignored: str) 
 
 
 @pytest.mark.parametrize("named", [".", "web.yaml"])
-def test_files_that_nothing_delivers_are_listed(tmp_path: Path, named: str) -> None:
-    tree(tmp_path, {"web.yaml": VM % ("web", "1Gi"), "notes.yaml": "a: 1\n"})
-    told = json.loads(run("deliveries", named, "-o", "json", cwd=tmp_path)[1])["deliveries"]
+def test_files_that_nothing_delivers_are_listed(here: Path, named: str) -> None:
+    tree(here, {"web.yaml": VM % ("web", "1Gi"), "notes.yaml": "a: 1\n"})
+    told = json.loads(run("deliveries", named, "-o", "json", cwd=here)[1])["deliveries"]
     assert [(each["by"], each["target"], each["steps"]) for each in told] == [("files", ".", [])]
