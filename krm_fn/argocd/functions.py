@@ -14,12 +14,13 @@ from typing import Any
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.yamlio.go_text import go_text
 
 LONGEST = 253  # characters of a name
 REPEATED = 100_000  # characters that `repeat` and the like may make
-NAMED = re.compile(r"[^-a-z0-9.]")
-VERB = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([sdvqxXtfeg%])")
+NAMED = expression(r"[^-a-z0-9.]")
+VERB = expression(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([sdvqxXtfeg%])")
 
 
 def is_true(value: Any) -> bool:

@@ -29,6 +29,7 @@ from krm_fn.argocd.sources import APPLICATION, ArgoError, UnknownError
 from krm_fn.argocd.templates import rendered
 from krm_fn.base.encoding import from_base64
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.work import Budget, SpentError
@@ -40,8 +41,8 @@ Parameters = dict[str, Any]
 
 CLUSTER_LABEL = b"argocd.argoproj.io/secret-type"
 HERE, SERVER = "in-cluster", "https://kubernetes.default.svc"
-TAG = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-TEMPLATED = re.compile(r"\{\{.*\}\}")
+TAG = expression(r"\{\{(.*?)\}\}", re.DOTALL)
+TEMPLATED = expression(r"\{\{.*\}\}")
 GENERATORS = ("list", "clusters", "git", "matrix", "merge")
 # The work of one ApplicationSet, the levels of generators in one another, and the Applications that count.
 UNITS, DEEPEST, MOST, OF_PARAMETER = 4_000_000, 8, 2_000, 8

@@ -11,6 +11,7 @@ from fnmatch import translate
 from typing import NamedTuple
 
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import Path, as_list, as_map, copy
 from krm_fn.base.work import Budget
@@ -24,10 +25,10 @@ SKIPPED = b"+argocd:skip-file-rendering"
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonnet")
 OVERRIDES = (".argocd-source.yaml", ".argocd-source-{}.yaml")
 OPTIONS = ("namePrefix", "nameSuffix", "namespace", "patches")  # these, and those that `kustomized` names
-VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+)|(\$))")
-BRACES = re.compile(r"\{([^{}]*)\}")
-IMAGE = re.compile(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
-COMMA = re.compile(r"(?<!\\),")
+VARIABLE = expression(r"\$(?:\{(\w+)\}|(\w+)|(\$))")
+BRACES = expression(r"\{([^{}]*)\}")
+IMAGE = expression(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
+COMMA = expression(r"(?<!\\),")
 # The work of the globs of one Application: patterns by files, and how many patterns braces may stand for.
 UNITS, MOST = 2_000_000, 200
 

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 
 from krm_fn.argocd.functions import FUNCTIONS, is_true, shown
 from krm_fn.argocd.sources import ArgoError, UnknownError
+from krm_fn.base.expressions import expression
 from krm_fn.base.work import Budget
 
 Nodes = list["TemplateNode"]
 
 
-ACTION = re.compile(
+ACTION = expression(
     r"\{\{(-(?=\s))?(\s*/\*.*?\*/\s*|(?:\"(?:\\.|[^\"\\])*\"|`[^`]*`|[^\"`}]|\}(?!\}))*?)((?<=\s)-)?\}\}", re.DOTALL
 )
-TOKEN = re.compile(
+TOKEN = expression(
     r"""\s*(?:(?P<text>"(?:\\.|[^"\\])*"|`[^`]*`)|(?P<number>-?\d[\w.]*)|(?P<field>\.[A-Za-z_]\w*)|(?P<variable>\$\w*)"""
     r"""|(?P<word>[A-Za-z_]\w*)|(?P<sign>:=|[().,|=]))"""
 )

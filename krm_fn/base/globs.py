@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import translate
 
+from krm_fn.base.expressions import expression
 from krm_fn.base.work import Budget
 
 Steps = tuple[str, ...]
 
 
 ANY = "**"
-WILD = re.compile(r"[*?[]")
+WILD = expression(r"[*?[]")
 # The work of the globs of one config in a run, whose authors may be strangers: the comparisons with steps that have wildcards,
 # each by the lengths of both, the places in the globs that a path reaches, and what is compiled, which takes longer.
 UNITS, OF_LENGTHS, TO_COMPILE = 10_000_000, 256, 400

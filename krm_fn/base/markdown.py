@@ -6,11 +6,12 @@ import re
 from itertools import groupby
 
 from krm_fn.base.console import one_line, printable
+from krm_fn.base.expressions import expression
 
 # What GitHub and GitLab make more than text of: markup, mentions, references, addresses, commits, emoji.
-SPECIAL = re.compile(r"""[^\w→\xd7.,;:()'"/=+?-]|_|//|www\.|(GH|CVE|CWE)-\d|[0-9a-f]{7}|:\w+:|\bmailto:""", re.IGNORECASE)
+SPECIAL = expression(r"""[^\w→\xd7.,;:()'"/=+?-]|_|//|www\.|(GH|CVE|CWE)-\d|[0-9a-f]{7}|:\w+:|\bmailto:""", re.IGNORECASE)
 # A first word that makes a list, a heading or a line of what follows.
-START = re.compile(r"[-+=]+|\d+[.)]")
+START = expression(r"[-+=]+|\d+[.)]")
 
 
 def prose(text: str) -> str:

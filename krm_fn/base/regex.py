@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 
 from krm_fn.base.annotations import Any, Callable, Iterator
+from krm_fn.base.expressions import expression
 from krm_fn.base.regex_syntax import Letters, Node, parsed
 from krm_fn.base.work import Unsupported
 
@@ -21,14 +22,14 @@ Search = Callable[[str, int], tuple[int, int] | None]  # from a place on: start 
 
 LONGEST = 4_000  # instructions of a program
 # What RE2 and this machine's regular expressions read alike: no class of Perl that differs, no look-around, no reference.
-ALIKE = re.compile(
+ALIKE = expression(
     r"""(?:[^\\\[\]()?*+{}^$.|\s]|[ ]
     |\\[.\\+*?()|\[\]{}^$/\-]|\\[dwDW]|[.^$|]|\((?!\?)|\(\?:|\)|[*+?]\??|\{\d{1,3}(?:,\d{0,3})?\}\??
     |\[\^?(?:[^\\\[\]&~|\-]|\\[.\\+*?()|\[\]{}^$/\-dw]|(?<=[\w\]])-(?=[\w])|-(?=\])|(?<=\[)-)+\])*""",
     re.VERBOSE | re.ASCII,
 )
 # There, repeated groups may take for ever, and `a*+` is an operator.
-NOT_ALIKE, REPEATED, CHOSEN = re.compile(r"\)[*+{]|[*+?}]\+"), re.compile(r"[*+{]"), re.compile(r"[?|]")
+NOT_ALIKE, REPEATED, CHOSEN = expression(r"\)[*+{]|[*+?}]\+"), expression(r"[*+{]"), expression(r"[?|]")
 LONGEST_PATTERN = 300
 MOST_WAYS, OF_UNIT = (
     10_000,

@@ -14,6 +14,7 @@ import re
 import unicodedata
 
 from krm_fn.base.annotations import Any
+from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
 from krm_fn.base.work import Unsupported
 
@@ -44,8 +45,8 @@ POSIX = {
 }
 ESCAPES = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 CATEGORIES = frozenset("L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp".split())  # noqa: SIM905
-COUNT = re.compile(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
-FLAGS = re.compile(r"\(\?(?:P?<([A-Za-z0-9_]+)>|([imsU]*)(-[imsU]+)?([:)]))")
+COUNT = expression(r"\{(0|[1-9][0-9]*)(?:(,)(0|[1-9][0-9]*)?)?\}")
+FLAGS = expression(r"\(\?(?:P?<([A-Za-z0-9_]+)>|([imsU]*)(-[imsU]+)?([:)]))")
 # Letters beyond ASCII that are the same as one of ASCII if case does not matter.
 FOLDED = {"\u017f": "s", "\u212a": "k"}
 

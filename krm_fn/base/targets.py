@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, name_of, text
 from krm_fn.base.patterns import Patterns
 from krm_fn.base.regex_syntax import WrongPatternError, parsed
@@ -31,10 +32,10 @@ SELECTORS: dict[str, Callable[[Object], Object]] = {"labelSelector": labels_of, 
 KEYS = (*TEXTS, *SELECTORS)
 LONGEST = 1_000  # characters of a regular expression or a selector
 OF_PATTERN = 8  # comparisons that cost as much as one with an expression
-LITERAL = re.compile(r"[A-Za-z0-9-]+")  # an expression that only its own text matches
+LITERAL = expression(r"[A-Za-z0-9-]+")  # an expression that only its own text matches
 NARROWEST = ("name", "namespace", "kind", "group", "version")  # of the texts, that of the fewest objects first
 # One requirement of a selector such as `tier=db,env in (a, b),!test`.
-_PART = re.compile(
+_PART = expression(
     r"\s*(?:(?P<absent>!)\s*(?P<no>[^\s,!=()]+)|(?P<key>[^\s,!=()]+)\s*"
     r"(?:(?P<set>in|notin)\s*\((?P<values>[^()]*)\)|(?P<op>==|=|!=)\s*(?P<value>[^\s,!=()]*))?)\s*(?:,|$)"
 )

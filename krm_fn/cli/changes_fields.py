@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object
 from krm_fn.base.redaction import HIDDEN
 from krm_fn.changes.owners import SOURCES
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 LONGEST = 80
 CONTEXT = 20  # letters before the first difference of two long texts
-STEP = re.compile(r"/([^/\[]*)(?:\[([^\]]*)\])?")
-CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+STEP = expression(r"/([^/\[]*)(?:\[([^\]]*)\])?")
+CAPITAL = expression(r"(?<=[a-z0-9])(?=[A-Z])")
 
 # Fields that have a name of their own.
 FIELDS = {

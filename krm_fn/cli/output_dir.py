@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import kind_of, name_of, namespace_of
 from krm_fn.cli import outputs
 from krm_fn.cli.replacing import replacing
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 YAML = (".yaml", ".yml")
-UNUSUAL = re.compile(r"[^a-z0-9._-]+")
+UNUSUAL = expression(r"[^a-z0-9._-]+")
 LONGEST = 200  # characters of a file's name
 
 

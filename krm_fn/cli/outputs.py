@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from krm_fn import yamlio
 from krm_fn.base import workers
 from krm_fn.base.bundle import entries as objects_of
+from krm_fn.base.expressions import expression
 from krm_fn.base.json_patch import operations
 from krm_fn.base.objects import group_of, kind_of, name_of, namespace_of, text
 from krm_fn.findings import results
@@ -32,13 +33,13 @@ if TYPE_CHECKING:
 BOM, MARK = b"\xef\xbb\xbf", b"---\n"
 # How lines begin that have to be looked at, and such lines.
 ODD = (b"%", b"...", b"--- ", b"---\t")
-DIRECTIVE = re.compile(rb"^%.*\n?", re.MULTILINE)
-HANDLE = re.compile(rb"^%TAG\s", re.MULTILINE)
-END = re.compile(rb"^\.\.\.(?=\s|\Z)[ \t\r]*\n?", re.MULTILINE)
+DIRECTIVE = expression(rb"^%.*\n?", re.MULTILINE)
+HANDLE = expression(rb"^%TAG\s", re.MULTILINE)
+END = expression(rb"^\.\.\.(?=\s|\Z)[ \t\r]*\n?", re.MULTILINE)
 # What stands before a document: empty lines, comments and directives; then the line of its mark, with nothing but a comment.
-HEAD = re.compile(rb"(?:[ \t]*(?:#.*|\r)?\n|%.*\n)*")
-MARKED = re.compile(rb"---[ \t]*(?:[ \t]#.*|\r)?(?:\n|\Z)")
-BEGUN = re.compile(rb"---[ \t]+")
+HEAD = expression(rb"(?:[ \t]*(?:#.*|\r)?\n|%.*\n)*")
+MARKED = expression(rb"---[ \t]*(?:[ \t]#.*|\r)?(?:\n|\Z)")
+BEGUN = expression(rb"---[ \t]+")
 
 
 def joined(chunks: Iterable[bytes]) -> bytes:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import shutil
 import stat
 import time
@@ -20,6 +19,7 @@ from typing import Protocol
 
 from krm_fn.base.console import NAME, file_name
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
 from krm_fn.sources.files import Stamp, check_regular, leads_out, stamp_of
 
@@ -31,7 +31,7 @@ SIGNATURES = ("security.ima", "security.evm")  # signatures of the old content
 ONLY_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
 
 # The names of files that wait to take the place of others, and of the old texts meanwhile; and when one is left over.
-WAITING, DAY = re.compile(rf"\.{NAME}-[0-9a-f]{{16}}\.tmp"), 86_400
+WAITING, DAY = expression(rf"\.{NAME}-[0-9a-f]{{16}}\.tmp"), 86_400
 
 
 class UnkeptError(InputError):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.errors import ConfigError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
@@ -62,7 +61,7 @@ KEYS = ("name", "select", "on", "schema", "message", "severity")
 SELECT = ("kinds", "namespaces", "labels", "namespaceLabels")
 # What a policy is evaluated on.
 WRITTEN, RENDERED, INSTANCE, POD = STATES = ("written", "rendered", "instance", "pod")
-NAME = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
+NAME = expression(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
 LONGEST_NAME = 253
 
 

@@ -5,9 +5,9 @@ upstream: fluxcd/pkg envsubst/funcs.go, envsubst/template.go
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
+from krm_fn.base.expressions import expression
 from krm_fn.base.work import Budget
 from krm_fn.flux.patterns import BadPatternError, matches
 from krm_fn.flux.templates import BadSubstitutionError, Expression, parsed
@@ -17,7 +17,7 @@ Arguments = Sequence[bytes]
 
 # They give a text where the variable is unset, and that is no error. Only the forms with a colon, and `=`, can be written.
 DEFAULTING = ("=", ":-", ":=", ":?", ":+")
-INTEGER = re.compile(rb"[+-]?[0-9]+")
+INTEGER = expression(rb"[+-]?[0-9]+")
 INT64 = 1 << 63
 # Of work for the values in the texts of a run, whose author may be a stranger: a unit stands for eight bytes that are made.
 UNITS = 4_000_000

@@ -7,10 +7,10 @@ upstream: fluxcd/pkg kustomize/kustomize_varsub.go:SubstituteVariables
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, annotations_of, labels_of
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.flux.operators import UnsetVariableError, substituted
@@ -18,9 +18,9 @@ from krm_fn.flux.templates import BadSubstitutionError
 from krm_fn.yamlio.reader import read_piece
 
 SWITCH, OFF = "kustomize.toolkit.fluxcd.io/substitute", "disabled"  # a label or an annotation
-NAME = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+NAME = expression(r"[_a-zA-Z][_a-zA-Z0-9]*")
 # Characters that Go's YAML reader refuses, and that its JSON does not escape.
-REFUSED = re.compile("[\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+REFUSED = expression("[\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 class FluxError(InputError):

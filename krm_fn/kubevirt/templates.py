@@ -10,18 +10,18 @@ kubernetes-sigs/cluster-api-provider-kubevirt pkg/kubevirt/utils.go:newVirtualMa
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from krm_fn.base.bundle import Entry
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.kubevirt.api_versions import CORE
 
 # A parameter in a text, and as the whole of a value that need not be a text.
-IN_TEXT = re.compile(r"\$\{([A-Za-z0-9_]+)\}")
-WHOLE = re.compile(r"\$\{\{([A-Za-z0-9_]+)\}\}")
+IN_TEXT = expression(r"\$\{([A-Za-z0-9_]+)\}")
+WHOLE = expression(r"\$\{\{([A-Za-z0-9_]+)\}\}")
 MARK = "${"
 
 

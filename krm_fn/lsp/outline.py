@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#&*!|>%@`{}\[\],"'-][^#]*?|-[^\s#][^#]*?)\s*:(?=\s|$)""")
-SIMPLE = re.compile(r"([\w./-]*\w)\s*:(?=\s|$)")  # nearly all keys
-DASH = re.compile(r"-(?=\s|$)")
-BLOCK = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?$")
-COMMENT = re.compile(r"\s#")
-WORD = re.compile(r"^[\w./-]*")
+from krm_fn.base.expressions import expression
+
+KEY = expression(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s#&*!|>%@`{}\[\],"'-][^#]*?|-[^\s#][^#]*?)\s*:(?=\s|$)""")
+SIMPLE = expression(r"([\w./-]*\w)\s*:(?=\s|$)")  # nearly all keys
+DASH = expression(r"-(?=\s|$)")
+BLOCK = expression(r"[|>][-+0-9]*\s*(?:#.*)?$")
+COMMENT = expression(r"\s#")
+WORD = expression(r"^[\w./-]*")
 DEEPEST = 50  # brackets in brackets
 LONGEST = 2_000  # characters of a line that are looked at
 

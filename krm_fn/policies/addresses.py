@@ -6,11 +6,12 @@ import ipaddress
 import re
 
 from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.expressions import expression
 from krm_fn.kubevirt.quantity import wrapped
 from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import Opaque
 
-VERSION = re.compile(
+VERSION = expression(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-((?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?"
     r"(?:\+([0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*))?",
     re.ASCII,

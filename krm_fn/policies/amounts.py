@@ -9,9 +9,8 @@ upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go, amount.go; k8s.io/ap
 
 from __future__ import annotations
 
-import re
-
 from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.expressions import expression
 from krm_fn.kubevirt import quantity as quantities
 from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import SUM, Opaque, UInt
@@ -19,7 +18,7 @@ from krm_fn.policies.values import SUM, Opaque, UInt
 LEAST, MOST = -(2**63), 2**63 - 1
 LONGEST_DIGITS = 18  # of a number that is kept in 64 bits
 NANO = -9  # the least power of ten
-TEXT = re.compile(r"[+-]?0*(\d*)(?:\.(\d*))?([A-Za-z].*)?")
+TEXT = expression(r"[+-]?0*(\d*)(?:\.(\d*))?([A-Za-z].*)?")
 BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 

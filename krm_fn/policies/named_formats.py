@@ -9,6 +9,7 @@ import datetime as dt
 import re
 
 from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
 from krm_fn.policies.errors import Unknown, no_overload
 from krm_fn.policies.urls import is_url
@@ -74,7 +75,7 @@ PREFIX = "Prefix"
 LEAP_YEAR = 2000  # stands for the year 0, which has 366 days, too
 UUID = r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12})"
 BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})"
-CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
+CLOCK = expression(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 # By name: the size of its regular expression, by which the API server counts the cost.
 SIZES = {
     "dns1123Label": 30,

@@ -8,9 +8,8 @@ upstream: github.com/google/cel-go/common/stdlib/standard.go, cel/library.go, ex
 
 from __future__ import annotations
 
-import re
-
 from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.expressions import expression
 from krm_fn.policies.named_formats import NAMES
 
 Kind = Any
@@ -36,7 +35,7 @@ class Overload(tuple):  # type: ignore[type-arg]
 
 NUMBERS = ("int", "uint", "double")
 ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
-PATTERN = re.compile(r"[\w.]+|\S")
+PATTERN = expression(r"[\w.]+|\S")
 TABLE = """
 !_: (bool) bool
 -_: (int) int | (double) double

@@ -13,6 +13,7 @@ import math
 import re
 
 from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.expressions import expression
 from krm_fn.policies.errors import RefusedError, Unsupported
 from krm_fn.policies.values import UInt
 
@@ -23,8 +24,8 @@ Token = tuple[str, str, int]
 # Brackets in brackets, parts behind one another, and characters of an expression. The server refuses more than 250 and 100,000.
 DEEPEST, LONGEST = 120, 20_000
 LOGIC = 2  # the levels of BINARY whose operators take any number of operands
-SURROGATE = re.compile(r"[\ud800-\udfff]")
-TOKEN = re.compile(
+SURROGATE = expression(r"[\ud800-\udfff]")
+TOKEN = expression(
     r"""(?P<blank>[\t\ \r\n\f]+|//[^\n]*)
     |(?P<double>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
     |(?P<uint>(?:0x[0-9a-fA-F]+|\d+)[uU])
@@ -54,8 +55,8 @@ ESCAPES = {
     "`": "`",
     "?": "?",
 }
-ESCAPE = re.compile(r"\\(?:([xX])([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
-ESCAPE_OR_LETTER = re.compile(ESCAPE.pattern + r"|[^\\]", re.DOTALL)
+ESCAPE = expression(r"\\(?:([xX])([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|(.))", re.DOTALL)
+ESCAPE_OR_LETTER = expression(ESCAPE.pattern + r"|[^\\]", re.DOTALL)
 BINARY = (("||",), ("&&",), ("<", "<=", ">", ">=", "==", "!=", "in"), ("+", "-"), ("*", "/", "%"))
 # By the number of arguments: the macros of one and of two variables.
 FOLDS = {

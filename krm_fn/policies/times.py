@@ -8,15 +8,16 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.expressions import expression
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.values import Opaque, UInt
 
 SECOND = 10**9
 MINUTES = 60  # of an hour
 UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": SECOND, "m": 60 * SECOND, "h": 3600 * SECOND}
-PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
+PART = expression(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)")
 # As Go reads it: an hour of one digit, a comma in front of the fraction, and more than nine digits of it are fine.
-STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
+STAMP = expression(r"(\d{4})-(\d\d)-(\d\d)T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII)
 FARTHEST = 24, 60  # hours and minutes of an offset, which Go takes up to these
 LONGEST = 2**63 - 1  # nanoseconds
 LONGEST_FRACTION = 18  # digits that Go reads whole

@@ -9,16 +9,17 @@ import ipaddress
 import re
 
 from krm_fn.base.annotations import Any, Callable
+from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
 from krm_fn.policies.errors import EvaluationError, Unsupported, no_overload
 from krm_fn.policies.values import Opaque
 
-SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-PORT = re.compile(r":[0-9]*")
-ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
-USER = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
-HOST = re.compile(r"(?:[A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>\"]|[^\x00-\x7f]|%(?:[89A-Fa-f][0-9A-Fa-f]|25))*")
+SCHEME = expression(r"([A-Za-z][A-Za-z0-9+.-]*)?:", re.ASCII)
+CONTROL = expression(r"[\x00-\x1f\x7f]")
+PORT = expression(r":[0-9]*")
+ESCAPE = expression(rb"%([0-9A-Fa-f]{2})")
+USER = expression(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*")
+HOST = expression(r"(?:[A-Za-z0-9\-_.~!$&'()*+,;=:\[\]<>\"]|[^\x00-\x7f]|%(?:[89A-Fa-f][0-9A-Fa-f]|25))*")
 PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~")
 IN_PATH, IN_ENCODED_PATH = PLAIN | frozenset(b"$&+,/:;=@"), PLAIN | frozenset(b"$&+,/:;=@!'()*[]%")
 

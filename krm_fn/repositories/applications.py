@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from krm_fn import yamlio
 from krm_fn.argocd import sources as argocd
 from krm_fn.argocd.sources import ApplicationSource, ArgoError
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.globs import WILD, Globs
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import as_list, as_map
@@ -29,7 +29,7 @@ from krm_fn.sources.files import is_within, read_found
 Of = Callable[..., Delivery]  # the delivery of a source, with what is known of it
 
 
-PLAIN = re.compile(r"[A-Za-z0-9][\w.-]*")  # a name that helm takes for no flag
+PLAIN = expression(r"[A-Za-z0-9][\w.-]*")  # a name that helm takes for no flag
 TOO_MUCH = "its globs take too many comparisons with the files of the folder; use shorter ones"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.redaction import hides_text, holds_secret
@@ -39,12 +40,12 @@ API_VERSIONS = (
 LIBRARY = "library"  # the type of a chart that others use, and that makes nothing by itself
 SUBCHARTS = "charts/"
 # A template that makes an object of KubeVirt.
-OF_KUBEVIRT = re.compile(rb"""\bkubevirt\.io/v\d|kind:\s*["']?VirtualMachine""")
+OF_KUBEVIRT = expression(rb"""\bkubevirt\.io/v\d|kind:\s*["']?VirtualMachine""")
 OF_TEMPLATES = (".yaml", ".yml", ".tpl", ".json", ".txt")
-SOURCE = re.compile(rb"^# Source: (.*)$", re.MULTILINE)
+SOURCE = expression(rb"^# Source: (.*)$", re.MULTILINE)
 # How helm names a file in the folder `crds` of a chart, or of a chart in it.
-IN_CRDS = re.compile(rb"[^/]+/(?:charts/[^/]+/)*crds/")
-ABSENT = re.compile(r"found in Chart\.yaml, but missing in charts/ directory: ([^\n]*)")
+IN_CRDS = expression(rb"[^/]+/(?:charts/[^/]+/)*crds/")
+ABSENT = expression(r"found in Chart\.yaml, but missing in charts/ directory: ([^\n]*)")
 HIDDEN = "its message is not shown, since it may hold a secret"
 
 

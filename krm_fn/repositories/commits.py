@@ -12,12 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from krm_fn.base.errors import InputError, UsageError
+from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
 from krm_fn.repositories import git
 from krm_fn.sources.files import GIT, NO_NAME
 
 SUBMODULE, LINK, EXECUTABLE = "160000", "120000", "100755"
-ENTRY = re.compile(rb"(\d+) \w+ ([0-9a-f]+) +(\d+|-|BAD)\t(.*)", re.DOTALL)
+ENTRY = expression(rb"(\d+) \w+ ([0-9a-f]+) +(\d+|-|BAD)\t(.*)", re.DOTALL)
 HEAD = 200  # bytes; the line before each file in the output of `git cat-file` is shorter
 AT_ONCE = 64 * 1024 * 1024  # bytes of files that are read at once
 FETCH = ", and nothing is fetched here; run `git fetch --refetch --no-filter` first"

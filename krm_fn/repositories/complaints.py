@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from krm_fn.base.errors import RenderError
+from krm_fn.base.expressions import expression
 from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories import git
 from krm_fn.repositories.kustomization import FILES, joined
@@ -74,33 +75,33 @@ def _is_ignored(path: str) -> bool:
 
 
 # How kubectl logs what kustomize says: indented below the head of an entry, or quoted behind it.
-LOGGED = re.compile(
+LOGGED = expression(
     r"""^E\d{4} [^\n]*\] "command failed" err=(?:<\n(?P<below>.*?)\n >|"(?P<quoted>(?:[^"\\]|\\.)*)")""",
     re.DOTALL | re.MULTILINE,
 )
 HIDDEN = "its message is not shown, since it may hold a secret"
-WARNING = re.compile(r"#?\s*Warning\b|\s*$", re.IGNORECASE)
+WARNING = expression(r"#?\s*Warning\b|\s*$", re.IGNORECASE)
 # How it says on which way it came to a mistake. It names folders and files with their whole paths.
-ON_THE_WAY = re.compile(r"recursed (?:accumulation of|merging from) path '([^']*)': |couldn't make target for path '([^']*)': ")
-SOURCE = re.compile(r"accumulat(?:ing|ion) (?:resources|components)?[^']*(?:err=')?accumulating \w+ from '([^']*)': ")
-ABSENT = re.compile(r"(?:lstat|stat|open) (/[^:]*): no such file or directory")
+ON_THE_WAY = expression(r"recursed (?:accumulation of|merging from) path '([^']*)': |couldn't make target for path '([^']*)': ")
+SOURCE = expression(r"accumulat(?:ing|ion) (?:resources|components)?[^']*(?:err=')?accumulating \w+ from '([^']*)': ")
+ABSENT = expression(r"(?:lstat|stat|open) (/[^:]*): no such file or directory")
 # How it says that a folder has no kustomization.
-NO_KUSTOMIZATION = re.compile(r"unable to find one of .* in directory '([^']*)'")
+NO_KUSTOMIZATION = expression(r"unable to find one of .* in directory '([^']*)'")
 # How it refuses a file that is not below the kustomization.
-RESTRICTED = re.compile(r"security; file '([^']*)' is not in or below '[^']*'")
+RESTRICTED = expression(r"security; file '([^']*)' is not in or below '[^']*'")
 # How it refuses a file that is no YAML.
-MALFORMED = re.compile(r"MalformedYAMLError: .* in File: (\S+)$")
-PATH = re.compile(r"/[^\s'\":`,;]+")
+MALFORMED = expression(r"MalformedYAMLError: .* in File: (\S+)$")
+PATH = expression(r"/[^\s'\":`,;]+")
 # How it says that a place is not there. The words look like a key with its value, and are none.
 KEY = "missing key: /"
-QUOTED = re.compile(r"`[^`]*(?:`|$)", re.DOTALL)
+QUOTED = expression(r"`[^`]*(?:`|$)", re.DOTALL)
 # What it says of that which is out of reach here, and the reason that this is.
 REASONS = (
-    (re.compile(r"must specify --enable-helm"), "helm"),
-    (re.compile(r"unable to load external plugin '?([^'\n]*)'?"), "plugin"),
-    (re.compile(r"external plugins disabled|enable-exec|enable-alpha-plugins|couldn't execute function"), "plugin"),
+    (expression(r"must specify --enable-helm"), "helm"),
+    (expression(r"unable to load external plugin '?([^'\n]*)'?"), "plugin"),
+    (expression(r"external plugins disabled|enable-exec|enable-alpha-plugins|couldn't execute function"), "plugin"),
     (
-        re.compile(r"git fetch|git clone|proxyconnect tcp|dial tcp [^ ]*:9: |(?:failed|unable) to (?:run|clone) '?[^ ]*git"),
+        expression(r"git fetch|git clone|proxyconnect tcp|dial tcp [^ ]*:9: |(?:failed|unable) to (?:run|clone) '?[^ ]*git"),
         "remote",
     ),
 )

@@ -20,6 +20,7 @@ from krm_fn.argocd.sets import clusters as argo_clusters
 from krm_fn.argocd.sources import APPLICATION, SET
 from krm_fn.argocd.sources import GROUP as ARGO
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
 from krm_fn.base.paths import Path as Steps
 from krm_fn.base.paths import as_map, get
@@ -35,19 +36,18 @@ from krm_fn.sources.files import SUFFIXES, content
 
 Place = tuple[str, int]  # a file, and the number of a document there
 
-
 FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
 KUSTOMIZATION = "Kustomization"
 TEMPLATE = ("spec", "template")  # of an ApplicationSet
 # What a text has in which a delivery or a source stands.
-APPLYING = re.compile(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
-SOURCE = re.compile(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
-DELIVERING = re.compile(
+APPLYING = expression(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
+SOURCE = expression(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
+DELIVERING = expression(
     rb"""apiVersion["']?\s*:\s*["']?(?:(?:kustomize|source)\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)|part-of: flux$"""
     rb"""|argocd\.argoproj\.io/secret-type""",
     re.MULTILINE,
 )
-CLUSTER = re.compile(r"(?:^|/)clusters/([^/]+)(?=/)")
+CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
 # How often deliveries may apply files and one another, of which one that is followed counts as many, and how many in a row.
 MOST, FOLLOWED, DEEPEST = 1_000_000, 100, 64
 REPEATED = f"deliveries apply the same very often, or more than {DEEPEST} in a row; apply each once"

@@ -15,6 +15,7 @@ from typing import Any
 from krm_fn import yamlio
 from krm_fn.base import bundle
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import as_list, as_map, copy, get, put
 from krm_fn.base.redaction import looks_secret
@@ -33,13 +34,13 @@ from krm_fn.sources.source import Source, Sources
 
 SEPARATOR = b"\n---\n"
 # An object's origin, as kustomize writes it: among the annotations of its metadata, in an order of their own.
-METADATA = re.compile(rb"^metadata:\n(?:  .*\n)*?  annotations:\n", re.MULTILINE)
-ORIGIN = re.compile(rb"(?:    .*\n)*?(    config\.kubernetes\.io/origin: \|\n((?:      .*\n)+))")
-PATH = re.compile(rb"^ *(?:path|configuredIn): (.*)$", re.MULTILINE)
-TRANSFORMER = re.compile(rb"^ *kind: \w*Transformer$", re.MULTILINE)
-REPO = re.compile(rb"^ *repo: ", re.MULTILINE)
+METADATA = expression(rb"^metadata:\n(?:  .*\n)*?  annotations:\n", re.MULTILINE)
+ORIGIN = expression(rb"(?:    .*\n)*?(    config\.kubernetes\.io/origin: \|\n((?:      .*\n)+))")
+PATH = expression(rb"^ *(?:path|configuredIn): (.*)$", re.MULTILINE)
+TRANSFORMER = expression(rb"^ *kind: \w*Transformer$", re.MULTILINE)
+REPO = expression(rb"^ *repo: ", re.MULTILINE)
 ANNOTATIONS = b"  annotations:\n"
-KIND, NAME = re.compile(rb"^kind: (.*)$", re.MULTILINE), re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
+KIND, NAME = expression(rb"^kind: (.*)$", re.MULTILINE), expression(rb"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
 
 
 def given_of(target: Target, built: Built) -> Given:

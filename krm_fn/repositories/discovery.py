@@ -6,11 +6,11 @@ A *target* is a kustomization that no other one in the run uses. What a kustomiz
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
+from krm_fn.base.expressions import expression
 from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph, GraphNode
 from krm_fn.repositories.kustomization import FILES, joined
@@ -18,7 +18,7 @@ from krm_fn.repositories.types import Discovery, Problem, Target
 from krm_fn.sources.files import CHART, LARGEST, Paths, folder_of, is_within, refuse_links_out, repository
 
 # What belongs to a Helm chart: its own files, and the folders in which charts have YAML files.
-OF_CHART = re.compile(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")
+OF_CHART = expression(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")
 # How often a target may include what it includes already, and how many bytes of files it may read again; and how many
 # kustomizations may include one another in a row.
 MOST_AGAIN, MOST_BYTES_AGAIN, DEEPEST = 5_000, 16_000_000, 64

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from krm_fn.argocd.sources import sources_of
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, kind_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.repositories import git
@@ -16,7 +17,7 @@ from krm_fn.repositories import git
 GIT_REPOSITORY = "GitRepository"
 SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
 # What of a URL stands before the path: the host is the group.
-HOST = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+", re.IGNORECASE)
+HOST = expression(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+", re.IGNORECASE)
 
 
 class FluxSources:

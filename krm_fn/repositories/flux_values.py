@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.bundle import entries
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.sources.files import SUFFIXES, content
@@ -20,10 +21,10 @@ Near = dict[str, tuple[int, Any]]  # by folder
 
 
 # What a text has in which values stand; SOPS marks what it encrypts.
-HOLDING = re.compile(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")
+HOLDING = expression(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")
 ENCRYPTED = "sops"
 # The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
-VERSION = re.compile(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
+VERSION = expression(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
 STRICT_SINCE = (2, 9)
 
 

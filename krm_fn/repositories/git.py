@@ -17,6 +17,7 @@ from contextlib import suppress
 
 from krm_fn.base import programs
 from krm_fn.base.errors import InputError, UsageError
+from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
 from krm_fn.sources.files import CAREFUL, GIT, repository
 
@@ -36,7 +37,7 @@ SETTINGS = (
     r"|branch\..*\.(remote|merge)|remote\..*\.fetch)$"
 )
 POINTER = "gitdir: "
-REMOTE = re.compile(
+REMOTE = expression(
     r"^[ \t]*url[ \t]*=[ \t]*(\S+)[ \t]*$", re.MULTILINE
 )  # submodules have some, too, in a working tree of their own
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, text
 from krm_fn.base.paths import Path, as_list, as_map, dotted, leaves
 from krm_fn.base.redaction import holds_secret
@@ -45,8 +46,8 @@ COMPOSING = ("configurations", "crds", "generators", "transformers", "helmCharts
 PART = "delimiter"
 CHARTS = "charts"  # the folder of Helm charts, unless `helmGlobals.chartHome` names another
 # How references to other machines look: to files, and to git repositories in all the forms that kustomize takes.
-REMOTE = re.compile(r"(?:git::|gh:|[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+[:/]|(?:www\.)?github\.com[:/])", re.IGNORECASE)
-REMOTE_INSIDE = re.compile(r"\.git(?:[/?]|$)|/_git/|[?&](?:ref|version|timeout|submodules)=")
+REMOTE = expression(r"(?:git::|gh:|[A-Za-z][A-Za-z0-9+.-]*://|[\w.-]+@[\w.-]+[:/]|(?:www\.)?github\.com[:/])", re.IGNORECASE)
+REMOTE_INSIDE = expression(r"\.git(?:[/?]|$)|/_git/|[?&](?:ref|version|timeout|submodules)=")
 
 
 def is_kustomization(obj: object) -> bool:

@@ -5,10 +5,10 @@ A unit uses some objects that it does not have: other units of its cluster may o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, kind_of, name_of, text
 from krm_fn.base.paths import as_list, get
 from krm_fn.findings.finding import Finding
@@ -27,7 +27,7 @@ KINDS = {
 # The kinds of objects that describe the cluster.
 PLATFORM = {"KubeVirt": "kubevirt.io", "HyperConverged": "hco.kubevirt.io"}
 OFFERED = {**KINDS, **PLATFORM}
-WORD = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
+WORD = expression(rb"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def words(text: bytes) -> frozenset[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from krm_fn.base import bundle
 from krm_fn.base.bundle import Entry, is_cluster_kind
 from krm_fn.base.console import file_name
+from krm_fn.base.expressions import expression
 from krm_fn.base.external import External, Externals
 from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
 from krm_fn.base.paths import Path, canonical, get, leaves
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 KINDS = {row.kind: row.group for row in RENDERED}
 # The kind of an object in a text, as YAML and JSON write it.
-KIND = re.compile(rf"""^[\s{{,-]*["']?kind["']?\s*:\s*["']?({"|".join(KINDS)})\b""", re.MULTILINE)
-IN_JSON = re.compile(rf'''[{{,]\s*"kind"\s*:\s*"({"|".join(KINDS)})"''')
+KIND = expression(rf"""^[\s{{,-]*["']?kind["']?\s*:\s*["']?({"|".join(KINDS)})\b""", re.MULTILINE)
+IN_JSON = expression(rf'''[{{,]\s*"kind"\s*:\s*"({"|".join(KINDS)})"''')
 
 
 def notes(found: Sources) -> Iterator[str]:

@@ -6,12 +6,12 @@ the names of their entries; so entries are looked for by name first.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, kind_of, name_of, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.findings.finding import UNSET
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Keys by which entries of a list are told apart.
 MERGE_KEYS = ("name", "key", "mountPath", "containerPort")
 EXPRESSION = frozenset(".*+?()[]{}\\^$")  # what makes a text more than a plain word
-FIELD_STEP = re.compile(r"(?<!\\)\.(?![^\[]*\])")  # a dot, but not one in brackets or behind a backslash
+FIELD_STEP = expression(r"(?<!\\)\.(?![^\[]*\])")  # a dot, but not one in brackets or behind a backslash
 GENERATED = {"ConfigMap": "configMap", "Secret": "secret"}
 LABELS = ("labels", "matchLabels", "selector", "nodeSelector")
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import group_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.config.repository import NAME
@@ -36,19 +37,19 @@ GROUP = "kubevirt.io"
 # Labels of nodes, comments and roles that name the group are none of these.
 OTHERS = ("NetworkAttachmentDefinition", "KubevirtMachine")
 NAMED = "|".join((*OTHERS, *HOMES, *(kind for kinds in NEIGHBOURS.values() for kind in kinds)))
-COUNTING = re.compile(
+COUNTING = expression(
     rb"""\bkubevirt\.io/v\d|\bstorageclass\.kubevirt\.io/|\bgroup["']?\s*:[^#\n]*\bkubevirt\.io|kind["']?\s*:\s*["']?(?:%b)"""
     % NAMED.encode()
 )
 # It is about VMs where the group is among its rules.
-POLICY = re.compile(rb"""kind["']?\s*:\s*["']?ValidatingAdmissionPolicy""")
+POLICY = expression(rb"""kind["']?\s*:\s*["']?ValidatingAdmissionPolicy""")
 # The files of a chart that helm prints, also of the charts in it.
-PRINTED = re.compile(rf"/(?:{TEMPLATES}|crds)/")
+PRINTED = expression(rf"/(?:{TEMPLATES}|crds)/")
 # Why a target is not built that whoever wrote it has seen to, or that a tool may build which is more patient, or less strict.
 DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "late", "restricted"))
 # The keys of a kustomization with patches, and the kind that a strategic merge patch names.
 PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
-OF_PATCH = re.compile(r"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
+OF_PATCH = expression(r"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
 HARMLESS = frozenset(
     (

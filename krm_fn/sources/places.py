@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from krm_fn import yamlio
 from krm_fn.base import bundle
 from krm_fn.base.bundle import Entry
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, name_of, previous_names
 from krm_fn.base.paths import Path, get
 from krm_fn.base.redaction import ROOT, Place, hides_line, hides_text, holds_secret
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MATCHERS = (("spec", "instancetype"), ("spec", "preference"))
 # Rules about a key, whatever its value is.
 OF_KEYS = frozenset(("unknown-field", "field-of-another-release", "removed-field"))
-LINE_END = re.compile(r"\r\n?|\n")
+LINE_END = expression(r"\r\n?|\n")
 
 
 class Places:

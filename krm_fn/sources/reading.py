@@ -7,7 +7,6 @@ objects that only tools read (a Kustomization, our own config), are skipped.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -18,6 +17,7 @@ from krm_fn import yamlio
 from krm_fn.base import workers
 from krm_fn.base.console import file_name, read_in
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.rules.facts.inputs import SkippedFile
@@ -37,7 +37,7 @@ STDIN = "-"
 LIST = b"ResourceList"
 # Marks of texts from which a program makes manifests: those of Go, Jinja, FreeMarker and Terraform, names between two marks,
 # and a variable that stands for lines, or for an entry of `[]`.
-TEMPLATE = re.compile(
+TEMPLATE = expression(
     rb"\{\{|\{%|<%|</?#(?=[a-z])|%\{(?=~? *(?:if|for|else|end))|%%(?=\w+%%)|@(?=[A-Za-z]\w*@)"
     rb"|^\s*\$\{ *\w+ *\}\s*$|[\[,]\s*\$\{ *\w+ *\}"
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import Finding
@@ -21,18 +22,18 @@ from krm_fn.sources.reading import TemplateError, read_text
 from krm_fn.sources.skipping import may_have
 
 MARK = b"---"
-KIND = re.compile(rb"""^["']?kind\b""", re.MULTILINE)
-NAMES_KIND = re.compile(rb"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]+["']?[A-Z]\w+["']?[ \t]*(?:#.*)?$""", re.MULTILINE)
+KIND = expression(rb"""^["']?kind\b""", re.MULTILINE)
+NAMES_KIND = expression(rb"""^[ \t-]*["']?kind["']?[ \t]*:[ \t]+["']?[A-Z]\w+["']?[ \t]*(?:#.*)?$""", re.MULTILINE)
 GROUP = b"kubevirt.io"
 # How the kinds begin that this program reads of other groups.
 OF_OTHERS = (
     *("ControllerRevision", "CustomResourceDefinition", "Kustomization", "LimitRange", "List", "Namespace", "PriorityClass"),
     *("ResourceQuota", "Service", "StorageClass", "Template", "ValidatingAdmissionPolicy"),
 )
-OWN = re.compile(rb"\b(?:%b)" % "|".join((*HOMES, *GROUPS, *OF_OTHERS)).encode())
+OWN = expression(rb"\b(?:%b)" % "|".join((*HOMES, *GROUPS, *OF_OTHERS)).encode())
 UNREADABLE_DOCUMENT = "unreadable-document"
 WRONG = "errors"
-WORD = re.compile(rb"[A-Za-z0-9._-]+")
+WORD = expression(rb"[A-Za-z0-9._-]+")
 # Rules about objects that are missing or unused. An unreadable document may contain the object or the reference.
 UNCERTAIN = frozenset(
     (

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 
 from krm_fn.base.console import file_name
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import group_of, kind_of
 from krm_fn.base.paths import is_set
 from krm_fn.kubevirt.api_versions import is_stray
@@ -19,8 +20,8 @@ TOOL_GROUPS = ("kustomize.config.k8s.io", "kpt.dev", "kubevirt-render.dev")
 
 
 # What hides a word in a text: an escape of a letter, of a dot or of what escapes; base64; and UTF-16.
-ESCAPED = re.compile(rb"\\(?:x|u00|U000000)(?:2[eEfF]|[46][1-9a-fA-F]|[57][0-9aA]|5[cC])")
-TAGGED, WIDE = re.compile(rb"!(?:![bB%]|<)|%TAG"), re.compile(rb"(?:\A|[\s-])(?:\xff\xfe|\xfe\xff)")
+ESCAPED = expression(rb"\\(?:x|u00|U000000)(?:2[eEfF]|[46][1-9a-fA-F]|[57][0-9aA]|5[cC])")
+TAGGED, WIDE = expression(rb"!(?:![bB%]|<)|%TAG"), expression(rb"(?:\A|[\s-])(?:\xff\xfe|\xfe\xff)")
 # The end of a line that is left out between two letters.
 CONTINUED = rb"(?:\\(?:\r\n?|\n|\xc2\x85|\xe2\x80[\xa8\xa9])[ \t]*)*"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from krm_fn.base import bundle
 from krm_fn.base.bundle import Entry, entries
+from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of, ref_of, text
 from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.value import Value
@@ -29,7 +30,7 @@ Key = tuple[int, Path]
 
 
 # A word in the path of a file whose objects are meant for others.
-PATH_OF_PARTS = re.compile(r"(?:^|[^a-z])(?:patch(?:es)?|overlays?|partials?|fragments?)(?![a-z])", re.IGNORECASE)
+PATH_OF_PARTS = expression(r"(?:^|[^a-z])(?:patch(?:es)?|overlays?|partials?|fragments?)(?![a-z])", re.IGNORECASE)
 # Rules about a value that is there. What they find is wrong in a part of an object, too.
 OF_VALUES = frozenset(
     (

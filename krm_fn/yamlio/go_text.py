@@ -12,21 +12,22 @@ from decimal import Decimal
 from functools import cmp_to_key
 from typing import Any
 
+from krm_fn.base.expressions import expression
 from krm_fn.yamlio.emit import number_text
 from krm_fn.yamlio.scalars import as_json, resolve_typed
 
 # Text that is quoted, though it is read as text: numbers with colons, and timestamps.
-BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
-DATE = re.compile(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:(?:[Tt]%s(?:Z|[+-][0-9]{2}:[0-9]{2}))| %s)?")
-TIMESTAMP = re.compile(DATE.pattern.replace("%s", r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?"))
+BASE_60 = expression(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?")
+DATE = expression(r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:(?:[Tt]%s(?:Z|[+-][0-9]{2}:[0-9]{2}))| %s)?")
+TIMESTAMP = expression(DATE.pattern.replace("%s", r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?"))
 DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 # What a plain scalar can't start with, or have inside.
 FIRST = frozenset("#,[]{}&*!|>'\"%@`")
-INDICATORS = re.compile(r"---|\.\.\.|[-?:](?: |\t|$)|.*:(?:[ \t\n\x85\u2028\u2029]|$)|.*[ \t\n\x85\u2028\u2029]#", re.DOTALL)
+INDICATORS = expression(r"---|\.\.\.|[-?:](?: |\t|$)|.*:(?:[ \t\n\x85\u2028\u2029]|$)|.*[ \t\n\x85\u2028\u2029]#", re.DOTALL)
 BREAKS = "\n\r\x85\u2028\u2029"
 # Characters that are escaped in double quotes.
-SPECIAL = re.compile("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
-ESCAPED = re.compile(f'{SPECIAL.pattern}|[{BREAKS}"\\\\]')
+SPECIAL = expression("[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
+ESCAPED = expression(f'{SPECIAL.pattern}|[{BREAKS}"\\\\]')
 ESCAPES = {
     "\0": "0",
     "\a": "a",
@@ -44,8 +45,8 @@ ESCAPES = {
     "\u2028": "L",
     "\u2029": "P",
 }
-BOM, ANYTHING = "\ufeff", re.compile(".", re.DOTALL)
-BROKEN = re.compile(f"(?<=[{BREAKS}])(?=[^{BREAKS}])")  # where a line goes on behind a break that is no newline
+BOM, ANYTHING = "\ufeff", expression(".", re.DOTALL)
+BROKEN = expression(f"(?<=[{BREAKS}])(?=[^{BREAKS}])")  # where a line goes on behind a break that is no newline
 JOINED = "\0"  # ends a line that Go takes for ended, though no newline is there
 LONGEST_KEY = 128  # bytes
 LARGE = 6  # digits in front of the point; from there on, and below 0.0001, numbers have exponents
