@@ -1,13 +1,12 @@
 """Writes docs/rules: one page a rule, made from its module's docstring, and a table of all.
 
-    python scripts/make_rule_docs.py [FOLDER]
+    python scripts/make_rule_docs.py
 
 The pages that `pages` gives are all there is in the folder; a test holds the one against the other.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from krm_fn.cli.rules import documentation, severity
@@ -93,10 +92,9 @@ def pages() -> dict[str, str]:
     return {"README.md": index(rules), **{f"{rule.id}.md": page(rule) for rule in rules}}
 
 
-def main(folder: Path) -> None:
+def main() -> None:
     """Write the pages; remove those of rules that are gone."""
-    made = pages()
-    folder.mkdir(parents=True, exist_ok=True)
+    made, folder = pages(), Path(__file__).resolve().parents[1] / "docs" / "rules"
     for old in {path.name for path in folder.glob("*.md")} - made.keys():
         (folder / old).unlink()
     for name, text in made.items():
@@ -104,4 +102,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parents[1] / "docs" / "rules"))
+    main()
