@@ -12,7 +12,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 
 # What is measured has a small parent: Linux counts the memory of the one that a process was forked from into its peak. The
-# figures are of the process and those it waited for: their time together, the memory of the largest.
+# figures are of the process and those it waited for: their time together, the memory of the largest. What takes a minute of a
+# processor is killed: that is ten times what any of these runs takes, so a slow machine does not reach it.
 LAUNCHER = """
 import os, resource, sys
 pid = os.fork()
@@ -23,17 +24,6 @@ if not pid:
 _, status, usage = os.wait4(pid, 0)
 print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
 """
-
-# Fills and sums a dict of lists, as reading and judging do, and prints what that took of a processor's time.
-REFERENCE = """
-import os
-found = {}
-for number in range(600_000):
-    found.setdefault(f"k{number % 5_000}", []).append((number, number))
-sum(map(len, found.values()))
-print(os.times().user)
-"""
-REFERENCE_SECONDS = 0.3  # where nothing else runs, on the machine that the bounds are for
 
 
 def calls(run: Callable[[], object]) -> int:
@@ -71,12 +61,3 @@ def measure(data: bytes, folder: Path, arguments: Sequence[str]) -> Run:
     done = subprocess.run(command, input=data, capture_output=True, cwd=folder, check=True, env=environment)
     code, seconds, peak = done.stdout.split()
     return Run(int(code), (folder / "out").read_bytes(), done.stderr.decode(), float(seconds), int(peak) >> 10)
-
-
-def slowness() -> float:
-    """How many times as long a processor takes here and now as the one that bounds of seconds are for; at least 1.
-
-    Where other programs use the other half of a core, everything takes up to twice the time of a processor.
-    """
-    ran = subprocess.run([sys.executable, "-I", "-S", "-c", REFERENCE], capture_output=True, check=True)
-    return max(1.0, float(ran.stdout) / REFERENCE_SECONDS)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from checking import run as run_command
 from growing import LINE_ENDS, WAYS, Way, files_of, prepare, run
-from measuring import calls, slowness
+from measuring import calls
 from shapes import SHAPES
 from shapes.pieces import Files
 
@@ -24,7 +24,7 @@ from krm_fn.hosts.function import run as run_function
 
 MOST_TIMES, TRIES = 5, 4
 SMALL, LARGE = 15_000, 60_000  # bytes
-MEGABYTE, SECONDS, MEGABYTES = 1_000_000, 5, 400
+MEGABYTE, MEGABYTES = 1_000_000, 400
 
 # In these the product of two numbers is limited: up to there work grows so. Beyond, the run ends with an error, nothing more is
 # proposed, or no more patterns are matched.
@@ -134,7 +134,7 @@ def counted(files: Files, folder: Path) -> int:
 
 @pytest.mark.parametrize("reader", LINE_ENDS)
 @pytest.mark.parametrize(("shape", "way"), REPORTED)
-def test_a_large_text_takes_seconds_and_little_memory(shape: str, way: str, reader: str, tmp_path: Path) -> None:
+def test_a_large_text_takes_no_minutes_and_little_memory(shape: str, way: str, reader: str, tmp_path: Path) -> None:
     hold(files_of(shape, WAYS[way], REPORTED[shape, way], LINE_ENDS[reader]), WAYS[way], tmp_path / "run")
 
 
@@ -144,12 +144,11 @@ def test_patterns_that_python_takes_for_ever_with_are_given_up(shape: str, way: 
 
 
 def hold(files: Files, way: Way, folder: Path) -> None:
-    """A run in a separate process ends with or without findings, and keeps to the bounds, at least if nothing disturbs it."""
-    for _ in range(TRIES):
-        ran = run(files, way, folder)
-        assert ran.code in (0, 1)
-        assert "internal error" not in ran.err
-        assert ran.megabytes <= MEGABYTES
-        if ran.seconds <= SECONDS or ran.seconds <= SECONDS * slowness():
-            return
-    pytest.fail(f"every run took more than {SECONDS} s")
+    """A run in a separate process ends with or without findings, and keeps to the bound of memory.
+
+    One that takes minutes is killed, as `measure` says. `python bench/growth.py` shows the seconds.
+    """
+    ran = run(files, way, folder)
+    assert ran.code in (0, 1)
+    assert "internal error" not in ran.err
+    assert ran.megabytes <= MEGABYTES
