@@ -23,10 +23,10 @@ from krm_fn.base.redaction import redact
 from krm_fn.cli import build_flags, options, outputs
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.hosts.argocd import build, drift
+from krm_fn.hosts.argocd import build
 from krm_fn.hosts.argocd.flags import WantedFlags
 from krm_fn.kubevirt.settings import Config
-from krm_fn.pipeline import stages
+from krm_fn.pipeline import drift, stages
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories import manifests, parameters
 from krm_fn.repositories.parameters import Parameters
@@ -208,8 +208,8 @@ def ignore_differences(
     if code := results.exit_code(outcome.findings, config.fail_on):
         report(outcome.findings, sys.stderr)
         return code
-    for one in drift.respelt(outcome.items, config):
-        place = f"{ref_of(one.vm)}: {dotted(one.path)}"
+    for vm, one in drift.respelt(outcome.items, config):
+        place = f"{ref_of(vm)}: {dotted(one.path)}"
         stored, current = (redact(value, one.path) for value in (one.stored, one.current))
         options.note(
             f"{place}: the cluster stores {stored!r} for {current!r}; write it this way, or the application stays out of sync"

@@ -22,7 +22,7 @@ STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 
 
 def completed(facts: BundleFacts, instances: Instances, refused: Iterable[AdmissionFacts]) -> BundleFacts:
-    """The facts with those of starts, quotas, LimitRanges and drains. They must be those of mode `validate`.
+    """The facts with those of starts, quotas, LimitRanges, drains and Argo CD. They must be those of mode `validate`.
 
     `instances` are those of the bundle, `refused` the objects that KubeVirt does not let in.
     """
@@ -43,4 +43,8 @@ def completed(facts: BundleFacts, instances: Instances, refused: Iterable[Admiss
         from krm_fn.pipeline import evictions
 
         facts = evictions.with_evictions(facts, instances)
+    if facts.surroundings.ignored is not None:
+        from krm_fn.pipeline import drift
+
+        facts = drift.with_drifts(facts)
     return facts

@@ -6,16 +6,18 @@ an absolute path where it was named by one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn.base.objects import Object, annotations_of, kind_of, name_of, namespace_of
-from krm_fn.base.paths import Path, as_map
+from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.rules.facts.inputs import SkippedFile
 from krm_fn.rules.facts.inputs import Unbuilt as Problem
 
 __all__ = ["ChartRelease", "Delivery", "Discovery", "FileReference", "Kustomization", "Problem", "Target"]
 
 SKIPPED = "argocd.argoproj.io/skip-reconcile"  # what switches an Application off
+COMPARING = "argocd.argoproj.io/compare-options"
+ON_SERVER, WITH_WEBHOOKS = "ServerSideDiff=true", "IncludeMutationWebhook=true"
 
 
 class FileReference(NamedTuple):
@@ -105,6 +107,14 @@ class Delivery(NamedTuple):
     def is_suspended(self) -> bool:
         """True where nothing is applied of it."""
         return as_map(self.obj.get("spec")).get("suspend") is True or annotations_of(self.obj).get(SKIPPED) == "true"
+
+    @property
+    def ignored(self) -> tuple[Any, ...] | None:
+        """`ignoreDifferences` of the Application; None for Flux, and where Argo CD compares on the server."""
+        options = str(annotations_of(self.obj).get(COMPARING)).replace(" ", "").split(",")
+        if self.is_of_flux or (ON_SERVER in options and WITH_WEBHOOKS not in options):
+            return None
+        return tuple(as_list(as_map(self.obj.get("spec")).get("ignoreDifferences")))
 
 
 class Target(NamedTuple):

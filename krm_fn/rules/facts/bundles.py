@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.external import Externals
     from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
+    from krm_fn.rules.facts.drifts import DriftFacts
     from krm_fn.rules.facts.evictions import EvictionFacts
     from krm_fn.rules.facts.patches import Patched, Unpatched
     from krm_fn.rules.facts.policies import Unevaluated
@@ -45,7 +46,8 @@ class Surroundings(Value):
     known. `external` are objects that are in the cluster and not in git. `ambiguous` are names that lead to several objects.
     `runs` is the number of bundles that share the work of a run, rounded up to a power of two. `affixes` are the pairs of a
     prefix and a suffix that kustomizations have given to names, where the bundle is what was built. `written` are items as they
-    are written, by number, where placeholders have defaults, which count in their place.
+    are written, by number, where placeholders have defaults, which count in their place. `ignored` is `ignoreDifferences` of
+    the Application of Argo CD that applies the bundle, None where there is none or where it compares on the server.
     """
 
     context: tuple[Any, ...] = ()
@@ -55,6 +57,7 @@ class Surroundings(Value):
     runs: int = 1
     affixes: tuple[tuple[str, str], ...] = ()
     written: Mapping[int, Any] = NOTHING_ELSE
+    ignored: tuple[Any, ...] | None = None
 
     def is_external(self, kind: str, namespace: str, name: str) -> bool:
         """True for an object that is in the cluster and not in git. Raises: ConfigError where that takes too much work."""
@@ -82,7 +85,8 @@ class BundleFacts(Value):
     `surroundings` is what is known beside it.
     Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
     not known), `stopped` (the objects that KubeVirt lets in and whose instances never start), `quotas`, `refused_pods` (the
-    objects whose pods the API server refuses, with the reasons), and `evictions` (the machines that a drain can't migrate); in
+    objects whose pods the API server refuses, with the reasons), `evictions` (the machines that a drain can't migrate), and
+    `drifts` (the VMs that Argo CD reports as out of sync); in
     mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of the config do to VMs,
     `unevaluated` the policies that can't be evaluated.
     """
@@ -100,6 +104,7 @@ class BundleFacts(Value):
     quotas: tuple[QuotaFacts, ...] = ()
     refused_pods: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
     evictions: tuple[EvictionFacts, ...] = ()
+    drifts: tuple[DriftFacts, ...] = ()
     stopped: tuple[AdmissionFacts, ...] = ()
     patched: tuple[Patched, ...] = ()
     unpatched: tuple[Unpatched, ...] = ()

@@ -7,21 +7,28 @@ because lists are compared as one value. Both sides are known here: the applied 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 from krm_fn.base.bundle import Bundle
-from krm_fn.base.objects import Object, name_of, namespace_of
-from krm_fn.base.paths import Path, as_list, copy, get
-from krm_fn.base.value import Value
+from krm_fn.base.expressions import expression
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of, text
+from krm_fn.base.paths import Path, as_list, as_map, copy, get
 from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.facts import gather
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.drifts import DriftFacts, Respelling
 from krm_fn.rules.facts.vms import VmFacts
 
 # Stands for any entry of a list, or any key of a map, in a path.
 ANY = "*"
+
+# The expressions of jq that only lead to a place, and their steps.
+PLAIN = expression(r'(?:\.?(?:"[^"]*"|\w+|\[\d*\])\??)+')
+STEP = expression(r'"[^"]*"|\w+|\[\d*\]')
 
 # Up to 1.7, Go writes the creation time of an embedded object as null if there is none.
 CREATION_TIME_UNTIL: Version = (1, 8)
@@ -38,15 +45,6 @@ QUANTITIES: tuple[Path, ...] = (
     (*DATA_VOLUMES, ANY, "spec", "pvc", "resources", "requests", ANY),
     (*DATA_VOLUMES, ANY, "spec", "pvc", "resources", "limits", ANY),
 )
-
-
-class Respelt(Value):
-    """An amount that the cluster stores in another spelling: the VM, the place, the written and the stored amount."""
-
-    vm: Object
-    path: Path
-    current: Any
-    stored: str
 
 
 def ignored(items: Sequence[Any], config: Config) -> list[Object]:
@@ -66,19 +64,73 @@ def ignored(items: Sequence[Any], config: Config) -> list[Object]:
     return entries
 
 
-def respelt(items: Sequence[Any], config: Config) -> Iterator[Respelt]:
-    """The amounts that the cluster stores in another spelling. Users should write that one, because ignoring hides changes."""
-    for each in _facts(items, config):
-        for pattern in QUANTITIES:
-            for path, value in found(each.vm, pattern):
-                amount = parse(value)
-                if amount is not None and str(amount) != value:
-                    yield Respelt(vm=each.vm, path=path, current=value, stored=str(amount))
+def respelt(items: Sequence[Any], config: Config) -> Iterator[tuple[Object, Respelling]]:
+    """The amounts that the cluster stores in another spelling, each with its VM.
+
+    Users should write that one, because ignoring hides changes.
+    """
+    return ((each.vm, one) for each in _facts(items, config) for one in _respellings(each.vm))
+
+
+def with_drifts(facts: BundleFacts) -> BundleFacts:
+    """The facts with the differences for which Argo CD reports VMs that one of its Applications applies as out of sync."""
+    known = facts.surroundings.ignored or ()
+    stored = gather(facts.bundle, _storing(facts.config), facts.surroundings)
+    drifts = []
+    for each in _sound(stored):
+        if not facts.bundle.is_context(each.entry.item):
+            own = [entry for entry in known if _is_about(entry, each.vm)]
+            changed = tuple(path for path in differing(each) if not _covered(path, own))
+            spelt = tuple(one for one in _respellings(each.vm) if not _covered(one.path, own))
+            drifts += [DriftFacts(entry=each.entry, changed=changed, respelt=spelt)] if changed or spelt else []
+    return facts.but(drifts=tuple(drifts))
+
+
+def _is_about(entry: Any, vm: Object) -> bool:
+    """Whether an entry of `ignoreDifferences` is about the VM: group and kind may be globs, an empty name is any."""
+    wanted = as_map(entry)
+    names = ("group", group_of(vm)), ("kind", kind_of(vm)), ("name", name_of(vm)), ("namespace", namespace_of(vm))
+    empty = {"name": "*", "namespace": "*"}
+    return all(fnmatchcase(name, text(wanted.get(key)) or empty.get(key, "")) for key, name in names)
+
+
+def _covered(path: Path, entries: Sequence[Any]) -> bool:
+    """Whether one of the entries ignores the path. What only jq or the cluster can tell is taken for ignored."""
+    place = tuple(ANY if isinstance(step, int) else str(step) for step in path)
+    return any(place[: len(start)] == start for entry in entries for start in _starts(entry))
+
+
+def _starts(entry: Any) -> Iterator[tuple[str, ...]]:
+    """The paths that an entry ignores, with all below them."""
+    yield from [()] if as_list(entry.get("managedFieldsManagers")) else []
+    for pointer in map(text, as_list(entry.get("jsonPointers"))):
+        steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+        yield tuple(ANY if step.isdecimal() else step for step in steps)
+    for each in map(text, as_list(entry.get("jqPathExpressions"))):
+        keys = STEP.findall(each) if PLAIN.fullmatch(each) else []
+        yield tuple(ANY if step.startswith("[") else step.strip('"') for step in keys)
+
+
+def _respellings(vm: Object) -> Iterator[Respelling]:
+    for pattern in QUANTITIES:
+        for path, value in found(vm, pattern):
+            amount = parse(value)
+            if amount is not None and str(amount) != value:
+                yield Respelling(path=path, current=value, stored=str(amount))
 
 
 def _facts(items: Sequence[Any], config: Config) -> Iterator[VmFacts]:
-    """The VMs that admission stores, with the stored values. VMs of a pool are left out, because the pool creates them."""
-    facts = gather(Bundle(items), config.but(mode="expand", defaults="pinned", instances="omit"))
+    """The VMs that admission stores, with the stored values."""
+    return _sound(gather(Bundle(items), _storing(config)))
+
+
+def _storing(config: Config) -> Config:
+    """The config with which the facts hold what admission stores."""
+    return config.but(mode="expand", defaults="pinned", instances="omit")
+
+
+def _sound(facts: BundleFacts) -> Iterator[VmFacts]:
+    """The VMs without errors. VMs of a pool are left out, because the pool creates them."""
     return (each for each in facts.vms if not each.prefix and not each.resolution.errors)
 
 
