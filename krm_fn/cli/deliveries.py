@@ -57,7 +57,7 @@ ROW: dict[str, Object] = {
     "cluster": {**TEXT, "description": "Empty where only one is known."},
     "namespace": {**TEXT, "description": "That of objects without one, or of all objects."},
     "steps": {**TEXTS, "description": "What is done to the objects, in order."},
-    "by": {"enum": ["files", "kustomization", "chart", "Kustomization", "Application", "ApplicationSet"]},
+    "by": {"enum": ["files", "kustomization", "chart", "Kustomization", "HelmRelease", "Application", "ApplicationSet"]},
     "file": {**TEXT, "description": "Where that is written, empty for several files."},
 }
 OF_DELIVERY: dict[str, Object] = {
@@ -133,7 +133,7 @@ def _row(unit: Unit) -> Object:
     words += [step.host for step in unit.steps]
     return {
         **known,
-        "cluster": unit.settings.cluster or ("" if own.is_of_flux else own.cluster),
+        "cluster": unit.settings.cluster or ("" if own.tool == "Flux" else own.cluster),
         "by": kind_of(own.obj),
         "delivery": own.name,
         "namespace": own.namespace or text(options.get("targetNamespace")),
@@ -152,6 +152,10 @@ def _manner(own: Delivery) -> Object:
     if own.is_of_flux:
         manner = "recreate" if spec.get("force") is True else "server-side apply"
         return {"manner": manner, "prune": spec.get("prune") is True, "createsNamespace": False}
+    if own.tool == "Flux":
+        install = as_map(spec.get("install"))
+        manner = "client-side apply" if install.get("serverSideApply") is False else "server-side apply"
+        return {"manner": manner, "prune": True, "createsNamespace": install.get("createNamespace") is True}
     policy = as_map(spec.get("syncPolicy"))
     chosen = [*map(text, as_list(policy.get("syncOptions")))]
     manner = next((word for option, word in MANNERS.items() if option in chosen), "client-side apply")

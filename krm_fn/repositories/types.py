@@ -65,7 +65,8 @@ class ChartRelease(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """What applies a folder of the repository: a Kustomization of Flux or an Application of Argo CD, as it is in the cluster.
+    """What applies a folder of the repository, as it is in the cluster: a Kustomization or a HelmRelease of Flux, or an
+    Application of Argo CD.
 
     `file`, `line` and `column` are where it is written, `item` is the number of its document there; `at` is the path of what
     it says of the folder, `above` what stands before it in the file. `generated` is the file of the kustomization that it has
@@ -104,6 +105,11 @@ class Delivery(NamedTuple):
         return kind_of(self.obj) == "Kustomization"
 
     @property
+    def tool(self) -> str:
+        """Who applies it."""
+        return "Argo CD" if kind_of(self.obj).startswith("Application") else "Flux"
+
+    @property
     def is_suspended(self) -> bool:
         """True where nothing is applied of it."""
         return as_map(self.obj.get("spec")).get("suspend") is True or annotations_of(self.obj).get(SKIPPED) == "true"
@@ -112,7 +118,7 @@ class Delivery(NamedTuple):
     def ignored(self) -> tuple[Any, ...] | None:
         """`ignoreDifferences` of the Application; None for Flux, and where Argo CD compares on the server."""
         options = str(annotations_of(self.obj).get(COMPARING)).replace(" ", "").split(",")
-        if self.is_of_flux or (ON_SERVER in options and WITH_WEBHOOKS not in options):
+        if self.tool == "Flux" or (ON_SERVER in options and WITH_WEBHOOKS not in options):
             return None
         return tuple(as_list(as_map(self.obj.get("spec")).get("ignoreDifferences")))
 
