@@ -29,7 +29,7 @@ from krm_fn.repositories.pools import cores
 PAUSE = 0.02  # seconds without a further change before a text is judged
 SETTINGS = "kubevirtRender"  # where the server's own settings stand among those of an editor
 HINTS, BUILD = "inlayHints", "build"  # settings
-WATCHED = "**/{*.yaml,*.yml,*.json,Kustomization}"
+WATCHED = "**/{*.yaml,*.yml,*.json,*.tpl,Kptfile,Kustomization,.sourceignore}"
 
 
 class OpenText(Value):
