@@ -101,7 +101,9 @@ def deliveries(*, output: str, **flags: Any) -> int:
     request = CommandRequest(flags={**flags, "paths": paths}, apart=True)
     workspace = request.searched(bar)
     units = workspace.units if workspace.is_one_bundle and not request.asked.named else units_of(request, workspace)
-    found = [_row(unit) for unit in units if unit.target or any(_holding(unit))]
+    failing = {file for unit in units if unit.target and unit.target.problem for file in unit.target.inputs}
+    kept = (unit for unit in units if unit.target or not unit.files or not failing.issuperset(unit.files))
+    found = [_row(unit) for unit in kept if unit.target or any(_holding(unit))]
     if not found:
         refuse_nothing(paths, workspace.about(), workspace.found)
     click.echo(json.dumps({"deliveries": found}, indent=2) if output == "json" else table(COLUMNS, found))
