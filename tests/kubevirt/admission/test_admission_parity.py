@@ -9,7 +9,7 @@ import measured
 import pytest
 from functions import run
 
-FILES = measured.files("admission", "matrix", "objects", "fuzz")
+FILES = measured.files("admission", "matrix", "objects", "fuzz", "hand")
 APPLIED = "virtualmachinepreset.kubevirt.io/"  # annotates an instance with each preset that was applied to it
 # Each warning of KubeVirt's webhooks about the object itself: the place that it means, and its text. Groups of the text are the
 # value at the place and what replaces it.
