@@ -83,6 +83,15 @@ def records(folder, *words):
     return {(vm["namespace"], vm["name"]): vm for vm in json.loads(printed)["vms"]}, count
 
 
+def test_under_an_expanding_policy_the_manifests_are_refused(folder):
+    repository(folder / "base", 2, "expand")
+    repository(folder / "head", 4, "expand")
+    found, _ = records(folder)
+    told = {key for key, vm in found.items() if any(kept["change"] == "edited" for kept in vm.get("keeps", ()))}
+    assert told == USERS
+    assert {(*found[key]["effect"], found[key]["keeps"][0]["policy"]) for key in USERS} == {("refused", "expand")}
+
+
 def test_exactly_the_users_are_listed_with_few_calls(folder, record_property):
     _, check = counted(folder, "check", "base", "--no-cache")
     kept, of_kept = records(folder)
@@ -94,12 +103,3 @@ def test_exactly_the_users_are_listed_with_few_calls(folder, record_property):
     ratios = [count / check for count in (of_kept, of_new)]
     record_property("figure", "diff of 400 VMs: {:.2f} and, of new ones, {:.2f} times the calls of check".format(*ratios))
     assert max(ratios) <= 2.5
-
-
-def test_under_an_expanding_policy_the_manifests_are_refused(folder):
-    repository(folder / "base", 2, "expand")
-    repository(folder / "head", 4, "expand")
-    found, _ = records(folder)
-    told = {key for key, vm in found.items() if any(kept["change"] == "edited" for kept in vm.get("keeps", ()))}
-    assert told == USERS
-    assert {(*found[key]["effect"], found[key]["keeps"][0]["policy"]) for key in USERS} == {("refused", "expand")}
