@@ -23,6 +23,7 @@ COMMANDS = (
     "explain",
     "report",
     "deliveries",
+    "suggest",
     "migrate",
     "test",
     "init",

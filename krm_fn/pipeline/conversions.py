@@ -1,0 +1,75 @@
+"""The suggestions for the flat VMs of a bundle, with what of the pipeline they depend on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from krm_fn.base.annotations import Iterator, Mapping
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import Object, name_of
+from krm_fn.base.paths import Path, get
+from krm_fn.converting import usage
+from krm_fn.converting.conversion import Around, PodSize, before
+from krm_fn.converting.suggesting import Suggesting, Suggestion, Wish
+from krm_fn.converting.usage import Fit, Peak
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.pods import LaunchContext, pod_size
+from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
+from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.pipeline.starts import Starts
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.sizing.demands import rendered
+
+LIMIT: Path = ("spec", "domain", "resources", "limits", "memory")
+
+
+class Conversions:
+    """Converts the VMs of a bundle whose facts these are; they must be those of mode `validate`."""
+
+    def __init__(self, facts: BundleFacts, wish: Wish) -> None:
+        self._facts, starts = facts, Starts(facts)
+        self._presets = starts.instances.presets
+        shipped = facts.config.catalogue != "none" and facts.cluster.deploys_catalogue(facts.release)
+        known = catalogue.of(facts.release) if shipped else None
+        resolver = Resolver(bundle=facts.bundle, release=facts.release, catalogue=known)
+        self._suggesting = Suggesting(self.around, resolver, known, starts.key, wish)
+
+    def suggestions(self) -> Iterator[Suggestion]:
+        """The suggestion for each flat VM of the bundle itself."""
+        own = (vm for vm in self._facts.vms if not self._facts.bundle.is_context(vm.entry.item))
+        return self._suggesting.all(own)
+
+    def fits(self, peaks: Mapping[usage.Key, Peak], spare: int) -> Iterator[Fit]:
+        """The VMs of which peaks are known, each with an instancetype that is smaller and holds these and some percent more."""
+        for vm in self._facts.vms:
+            obj = vm.entry.obj
+            key = effective_namespace(obj), name_of(obj)
+            if key not in peaks or vm.resolution.errors or self._facts.bundle.is_context(vm.entry.item):
+                continue
+            around = self.around(vm)
+            was = before(vm, around)
+            if was:
+                found = usage.smaller(self._suggesting.choices(vm, around), was.size, peaks[key], spare)
+                yield Fit(namespace=key[0], name=key[1], size=was.size, peak=peaks[key], smaller=found)
+
+    def around(self, vm: VmFacts) -> Around:
+        """What a VM starts in."""
+        facts, namespace = self._facts, effective_namespace(vm.entry.obj)
+        launch = LaunchContext(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+        presets = self._presets.seen_by(vm.entry.obj["apiVersion"], namespace) if self._presets else NONE
+
+        return Around(bundle=facts.bundle, presets=presets, pods=partial(_size, around=launch))
+
+
+def _size(instance: Object, around: LaunchContext) -> PodSize:
+    """The size of the pod of an instance; nothing where KubeVirt renders none."""
+    pod = rendered(instance, around, pod_size).result.get("pod", {})
+    requests, limits, overhead = read(pod.get("requests")), read(pod.get("limits")), parse(pod.get("memoryOverhead")) or ZERO
+    is_limited = get(instance, LIMIT) is not None
+    for amounts in (requests, *([limits] if is_limited else ())):
+        if "memory" in amounts:
+            amounts["memory"] = minus(amounts["memory"], overhead)
+    return PodSize(requests=requests, limits=limits, overhead=overhead)
