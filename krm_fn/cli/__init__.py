@@ -24,6 +24,7 @@ COMMANDS = (
     "report",
     "deliveries",
     "suggest",
+    "convert",
     "migrate",
     "test",
     "init",

@@ -1,4 +1,4 @@
-"""What `suggest` prints: the flat VMs with their nearest instancetypes, and the instancetypes that a fleet could have of its own."""
+"""What `suggest` prints: flat VMs with their nearest instancetypes, and instancetypes that a fleet could have of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from krm_fn.cli.formats import counted
 from krm_fn.cli.sizes.as_csv import text as csv_text
 from krm_fn.cli.sizes.as_markdown import table
 from krm_fn.cli.sizes.as_table import aligned
-from krm_fn.converting.conversion import CLASSES, POD, TOPOLOGY, Change
+from krm_fn.converting.conversion import CLASSES, POD, TOPOLOGY, Change, Proof
 from krm_fn.converting.suggesting import Group
 from krm_fn.converting.usage import Fit
 from krm_fn.kubevirt.quantity import NANO, of_int
@@ -66,9 +66,14 @@ class SuggestReport(Value):
 def _row(each: Suggested) -> tuple[str, ...]:
     found, obj = each.suggestion, each.suggestion.facts.entry.obj
     name = found.instancetype.name if found.instancetype else ""
-    changes = ", ".join(map(_shown, _short(found.proof.changes))) if found.instancetype else found.reason
-    cells = (effective_namespace(obj), name_of(obj), found.sort, name, found.preference, changes, each.effect)
+    told = changes(found.proof) if found.instancetype else found.reason
+    cells = (effective_namespace(obj), name_of(obj), found.sort, name, found.preference, told, each.effect)
     return tuple(printable(one_line(cell)) for cell in cells)
+
+
+def changes(proof: Proof) -> str:
+    """What a conversion changes, in short."""
+    return ", ".join(map(_shown, _short(proof.changes)))
 
 
 def _short(changes: Sequence[Change]) -> list[Change]:

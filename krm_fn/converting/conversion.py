@@ -249,6 +249,10 @@ def judged(was: Before, instance: Object, around: Around) -> Proof:
     return Proof(sort=sort, changes=(*changes, *of_pod), fewer=fewer)
 
 
+def _is_headroom(path: str) -> bool:
+    return path in GROWTH or path in TOPOLOGY or is_of_resources(path)
+
+
 def is_of_resources(path: str) -> bool:
     """True for the place of requests and limits of an instance."""
     return path == RESOURCES or path.startswith(f"{RESOURCES}/")

@@ -1,20 +1,28 @@
-"""A manifest of a VM, a patch of one, and a list of JSON Patch operations, changed as the VM was converted. Pure.
+"""A manifest of a VM, a merge patch of one, and a list of JSON Patch operations, changed as the VM is converted. Pure.
 
-The base and each patch lose what the instancetype gives. A patch whose VM gets another instancetype than the base says that.
+To instancetypes: the manifest and each patch lose what the instancetype gives; a patch whose VM gets another instancetype than
+the manifest says so. To flat VMs: the manifest gets the values, each patch loses its matchers, and a patch of a VM with other
+values says these.
 """
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Any, Iterator
+from krm_fn.base.annotations import Any, Iterator, Self
 from krm_fn.base.objects import Object, text
-from krm_fn.base.paths import Path, as_map, copy, drop, get, put
+from krm_fn.base.paths import Path, as_map, canonical, copy, drop, get, put
+from krm_fn.base.value import Value
 from krm_fn.converting.conversion import SIZED
-from krm_fn.kubevirt.expand import apply
+from krm_fn.kubevirt.configuration import Cluster, merged
+from krm_fn.kubevirt.expand import apply, expand
+from krm_fn.kubevirt.expand.admitted import with_storage_classes
+from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
 from krm_fn.kubevirt.releases import Release
 
 MATCHERS = ("instancetype", "preference")
 UNSET = object()
+CONFLICT = "the manifest sets values that the instancetype or the preference gives"
+OPERATIONS = "JSON Patch operations set its instancetype or its preference; write the patch as a merge patch first"
 
 
 def without_sizes(vm: Object, instancetype: Object, release: Release) -> Object:
@@ -56,31 +64,119 @@ def with_matchers(vm: Object, matchers: Object) -> Object:
     return {**vm, "spec": spec | {key: value for key, value in matchers.items() if key not in spec}}
 
 
-def rewritten(part: Any, at: Path, instancetype: Object, release: Release, matchers: Object) -> Any:
-    """A manifest, a merge patch or a list of operations whose VM stands at a path, without sizes and with these matchers.
+class Rewriting(Value):
+    """How the documents of one VM are changed. `at` is the path of the VM in its object."""
 
-    The same object where nothing changes.
-    """
-    if isinstance(part, list):
-        return _operations(part, at, instancetype, release, matchers)
-    vm = get(part, at)
-    if not isinstance(vm, dict):
-        return part
-    new = without_sizes(vm, instancetype, release)
-    if matchers:
-        new = with_matchers(new, matchers)
-    if new is vm:
-        return part
-    if not at:
-        return new
-    changed = copy(part)
-    put(changed, at, new)
-    return changed
+    at: Path
+    release: Release
+
+    @property
+    def key(self) -> Any:
+        """What is equal for VMs that one manifest can be changed for."""
+        raise NotImplementedError
+
+    def manifest(self, written: Object) -> Object | str:
+        """The manifest of the VM afterwards, or why there is none."""
+        raise NotImplementedError
+
+    def patch(self, written: Any, over: Self | None = None, base: Object | None = None) -> Any:
+        """A patch of the VM afterwards, the same object where it is not concerned; a text says why there is none.
+
+        With `over`, the manifest `base` is changed as that says, and the patch has to say what differs from it.
+        """
+        raise NotImplementedError
+
+    def _inside(self, part: Object, new: Object) -> Object:
+        """A document with another VM."""
+        if not self.at:
+            return new
+        changed: Object = copy(part)
+        put(changed, self.at, new)
+        return changed
 
 
-def has_sizes(part: Any, at: Path, instancetype: Object, release: Release) -> bool:
-    """True for a part that says something that the instancetype gives."""
-    return rewritten(part, at, instancetype, release, {}) is not part
+class ToInstancetype(Rewriting):
+    """A VM gets these matchers; `spec` is that of the instancetype."""
+
+    matchers: Object
+    spec: Object
+
+    @property
+    def key(self) -> Any:
+        return canonical(self.matchers)
+
+    def manifest(self, written: Object) -> Object | str:
+        vm = as_map(get(written, self.at))
+        return self._inside(written, with_matchers(without_sizes(vm, self.spec, self.release), self.matchers))
+
+    def patch(self, written: Any, over: Self | None = None, base: Object | None = None) -> Any:  # noqa: ARG002
+        before = over.matchers if over else self.matchers
+        names = {**before, **self.matchers}
+        matchers = {key: self.matchers.get(key) for key in names if before.get(key) != self.matchers.get(key)}
+        if isinstance(written, list):
+            return _operations(written, self.at, self.spec, self.release, matchers)
+        vm = get(written, self.at)
+        if not isinstance(vm, dict):
+            return written
+        new = without_sizes(vm, self.spec, self.release)
+        new = with_matchers(new, matchers) if matchers else new
+        return written if new is vm else self._inside(written, new)
+
+
+class ToFlat(Rewriting):
+    """A VM gets the values of what it refers to."""
+
+    instancetype: Found | None
+    preference: Found | None
+    cluster: Cluster
+
+    @property
+    def key(self) -> Any:
+        return canonical([each and each.spec for each in (self.instancetype, self.preference)])
+
+    def manifest(self, written: Object) -> Object | str:
+        vm, (size, preference) = as_map(get(written, self.at)), (self.instancetype, self.preference)
+        if preference:
+            vm = with_storage_classes(vm, preference.spec, self.release)
+        found = expand(
+            vm,
+            instancetype=size.spec if size else None,
+            preference=preference.spec if preference else None,
+            cluster=self.cluster,
+            release=self.release,
+            defaults=False,
+            table=size.table if size else "instancetype",
+        )
+        return self._inside(written, found.vm) if found.vm is not None else CONFLICT
+
+    def patch(self, written: Any, over: Self | None = None, base: Object | None = None) -> Any:
+        if isinstance(written, list):
+            points = (text(as_map(each).get("path")) for each in written)
+            start = tuple("/" + "/".join(map(str, (*self.at, "spec", key))) for key in MATCHERS)
+            return OPERATIONS if any(each.startswith(start) for each in points) else written
+        vm = get(written, self.at)
+        if not isinstance(vm, dict) or not matchers_of(vm):
+            return written
+        new = {**vm, "spec": {key: value for key, value in vm["spec"].items() if key not in MATCHERS}}
+        if over and base:
+            old, own = over.manifest(base), self.manifest(base)
+            if isinstance(old, str) or isinstance(own, str):
+                return CONFLICT
+            new = merged(new, _merge_patch(get(old, self.at), get(own, self.at)))
+        return self._inside(written, new)
+
+
+def _merge_patch(old: Object, new: Object) -> Object:
+    """What a merge patch has to say to make one map of another."""
+    found: Object = {key: None for key in old if key not in new}
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            if below := _merge_patch(before, value):
+                found[key] = below
+        elif before != value:
+            found[key] = value
+    return found
 
 
 def _operations(operations: list[Any], at: Path, instancetype: Object, release: Release, matchers: Object) -> list[Any]:

@@ -146,8 +146,8 @@ class Suggesting:
     def _reason(self, tried: Sequence[Tried]) -> str:
         if not tried:
             return TOO_LARGE
-        fewer = [each[2].fewer for each in tried if each[2].fewer]
-        return FEWER.format(", ".join(min(fewer, key=len))) if fewer else REFUSED
+        fewer = sorted((each[2].fewer for each in tried if each[2].fewer), key=len)
+        return FEWER.format(", ".join(fewer[0])) if fewer else REFUSED
 
     def _tried(self, was: Before, around: Around) -> list[Tried]:
         """The instancetypes of the VM's size, and larger ones where it can have none of these."""

@@ -9,7 +9,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.converting import usage
-from krm_fn.converting.conversion import Around, PodSize, before
+from krm_fn.converting.conversion import Around, Before, PodSize, Proof, before, judged, started
 from krm_fn.converting.suggesting import Suggesting, Suggestion, Wish
 from krm_fn.converting.usage import Fit, Peak
 from krm_fn.kubevirt import catalogue
@@ -39,21 +39,31 @@ class Conversions:
 
     def suggestions(self) -> Iterator[Suggestion]:
         """The suggestion for each flat VM of the bundle itself."""
-        own = (vm for vm in self._facts.vms if not self._facts.bundle.is_context(vm.entry.item))
-        return self._suggesting.all(own)
+        return self._suggesting.all(self.vms)
 
     def fits(self, peaks: Mapping[usage.Key, Peak], spare: int) -> Iterator[Fit]:
         """The VMs of which peaks are known, each with an instancetype that is smaller and holds these and some percent more."""
-        for vm in self._facts.vms:
-            obj = vm.entry.obj
-            key = effective_namespace(obj), name_of(obj)
-            if key not in peaks or vm.resolution.errors or self._facts.bundle.is_context(vm.entry.item):
-                continue
-            around = self.around(vm)
-            was = before(vm, around)
+        for vm in self.vms:
+            key = effective_namespace(vm.entry.obj), name_of(vm.entry.obj)
+            was = self.before(vm) if key in peaks else None
             if was:
-                found = usage.smaller(self._suggesting.choices(vm, around), was.size, peaks[key], spare)
+                found = usage.smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
                 yield Fit(namespace=key[0], name=key[1], size=was.size, peak=peaks[key], smaller=found)
+
+    @property
+    def vms(self) -> list[VmFacts]:
+        """The VMs of the bundle itself."""
+        return [vm for vm in self._facts.vms if not self._facts.bundle.is_context(vm.entry.item)]
+
+    def before(self, vm: VmFacts) -> Before | None:
+        """A VM as it starts, None where KubeVirt starts no instance of it."""
+        return None if vm.resolution.errors else before(vm, self.around(vm))
+
+    def judged(self, was: Before, vm: VmFacts) -> Proof | None:
+        """What is different of a VM, None where KubeVirt starts no instance of it."""
+        around = self.around(vm)
+        instance = None if vm.resolution.errors else started(vm, vm.resolution, around)
+        return judged(was, instance, around) if instance is not None else None
 
     def around(self, vm: VmFacts) -> Around:
         """What a VM starts in."""

@@ -1,0 +1,328 @@
+"""`kubevirt-render convert`: flat VMs refer to instancetypes, or the reverse, written into the files that say their sizes.
+
+Nothing is written that was not proven: the files are read, and kustomizations built, with their new texts; then each instance
+is compared with the one before. Where one differs in something that was not told, its VM is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import click
+
+from krm_fn import yamlio
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.errors import UsageError
+from krm_fn.base.objects import Object, kind_of, name_of, ref_of
+from krm_fn.cli import conversions, inplace_folders, options, progress, suggestions
+from krm_fn.cli.bundles import ReadBundle, read_again, read_bundles
+from krm_fn.cli.conversions import Suggested, facts_of_bundle, suggested, wish_of
+from krm_fn.cli.formats import counted
+from krm_fn.cli.outputs import joined
+from krm_fn.cli.progress import Progress
+from krm_fn.cli.rewriting import look, looking_options
+from krm_fn.cli.units import CommandRequest
+from krm_fn.converting.conversion import EXACT, HEADROOM, Before, Change
+from krm_fn.converting.rewriting import ToFlat, ToInstancetype, matchers_of
+from krm_fn.converting.suggesting import Wish
+from krm_fn.pipeline.conversions import Conversions
+from krm_fn.repositories.conversions import NOT_WRITTEN, Candidate, NewText, located, planned, texts
+from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.sources.files import read_named, with_unsaved
+
+# The classes that each word of `--only` takes.
+ONLY = {"exact": (EXACT,), "headroom": (EXACT, HEADROOM), "all": (EXACT, HEADROOM, "differs")}
+TEMPLATED = "it stands in a template: convert writes VMs only"
+NOT_SELECTED = "it is not selected"
+UNRESOLVED = "what it refers to is not known; check says why"
+VANISHED = "it is not built any more with the new files"
+
+
+@click.command()
+@options.input_options
+@click.option(
+    "--to", type=click.Choice(("instancetype", "flat")), default="instancetype", show_default=True, help="What VMs become."
+)
+@click.option(
+    "--only",
+    type=click.Choice(tuple(ONLY)),
+    default="exact",
+    show_default=True,
+    help="Convert VMs whose instance stays the same; also those of which only headroom differs; or all.",
+)
+@click.option(
+    "--select", "selected", multiple=True, metavar="[NAMESPACE/]NAME", help="Convert only these VMs. A glob. Repeatable."
+)
+@click.option(
+    "--own", "own_file", metavar="FILE", help="Also make instancetypes where they fit better, and write them to FILE."
+)
+@conversions.wish_options
+@looking_options
+@options.config_options
+def convert(
+    *, to: str, only: str, selected: tuple[str, ...], own_file: str | None, check: bool, diff: bool, **flags: Any
+) -> int:
+    """Convert VMs that say their sizes to instancetypes, in their files.
+
+    The input is files and folders. suggest shows what would be done. Comments, order and all other text stay. A base that
+    overlays use is converted where all of them can be; patches with sizes lose these, and name another instancetype where
+    theirs differs. --to flat is the way back: VMs get the values of what they refer to.
+
+    Before anything is written, the new files are read and built, and each instance is compared with the one before. A VM
+    whose instance would differ otherwise than told is left alone.
+
+    The exit code is 1 if something can't be read or built, and with --check if a file would change.
+    """
+    inplace_folders.need_files(flags["paths"], flags["kustomizations"], flag="convert")
+    if to == "flat" and own_file:
+        raise UsageError("--own makes instancetypes; leave it out with --to flat")
+    bar, request = progress.shown(quiet=flags["verbose"]), CommandRequest(flags=flags)
+    read, code = read_bundles(request, bar)
+    more = _known(own_file)[1]
+    with bar.at("Comparing"):
+        if to == "flat":
+            work = _to_flat(read, selected)
+        else:
+            work = _to_instancetypes(read, wish_of(flags, own=own_file is not None), ONLY[only], selected, more)
+    new = [each for each in _proven(request, read, work, more, bar) if each.after != each.before]
+    if own_file and (own := _own_text(own_file, work)):
+        new.append(own)
+    _report(work)
+    if check or diff:
+        return look([(each.file, each.before, each.after) for each in new], check=check, diff=diff) or code
+    with bar.at("Writing"):
+        inplace_folders.replace_all([(each.file, each.after, each.stamp) for each in new])
+    inplace_folders.note_written(each.file for each in new)
+    return code
+
+
+class Job(NamedTuple):
+    """A VM to convert: what was told of the changes of its instance, the instancetypes that are made for it, and words."""
+
+    candidate: Candidate
+    told: tuple[Change, ...] = ()
+    manifests: tuple[Object, ...] = ()
+    words: str = ""
+
+
+class Left(NamedTuple):
+    """A VM that is left alone, and why."""
+
+    unit: str
+    obj: Object
+    reason: str
+
+
+class Work:
+    """The VMs that are converted and those that are left alone, which only grow."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+        self.left: list[Left] = []
+        self.closed: dict[Any, str] = {}  # bases that must stay, with the reasons
+
+    def leave(self, each: Candidate, reason: str) -> None:
+        """Leave a VM alone, with all others of its base."""
+        self.closed.setdefault(each.base.key, reason)
+
+    def settle(self) -> None:
+        """Take out the VMs of bases that must stay."""
+        open_jobs = [job for job in self.jobs if job.candidate.base.key not in self.closed]
+        gone = (job.candidate for job in self.jobs if job.candidate.base.key in self.closed)
+        self.left += (Left(each.unit, each.facts.entry.obj, self.closed[each.base.key]) for each in gone)
+        self.jobs = open_jobs
+
+    @property
+    def manifests(self) -> list[Object]:
+        """The objects that are made, each once."""
+        found = {(kind_of(obj), name_of(obj)): obj for job in self.jobs for obj in job.manifests}
+        return [found[key] for key in sorted(found)]
+
+
+def _to_instancetypes(
+    read: Sequence[ReadBundle], wish: Wish, classes: Sequence[str], selected: Sequence[str], more: Sequence[Object]
+) -> Work:
+    work = Work()
+    for bundle in read:
+        for each in suggested(bundle, wish, effects=False, more=more):
+            found, obj = each.suggestion, each.suggestion.facts.entry.obj
+            if each.template:
+                work.left.append(Left(each.template, obj, TEMPLATED))
+                continue
+            size = found.instancetype
+            change = ToInstancetype(
+                at=found.facts.prefix,
+                release=found.facts.release,
+                matchers=matchers_of(found.converted.vm) if found.converted else {},
+                spec=size.spec if size else {},
+            )
+            place = located(bundle.material, found.facts, change, each.target)
+            reason = _unwanted(each, classes, selected)
+            if isinstance(place, str):
+                work.left.append(Left(each.target, obj, reason or place))
+            elif reason or size is None:
+                work.leave(place, reason)
+                work.left.append(Left(each.target, obj, reason))
+            else:
+                own = tuple(conversions.manifests([found]))
+                work.jobs.append(Job(place, found.proof.changes, own, f"{size.name} ({found.sort})"))
+    return work
+
+
+def _unwanted(each: Suggested, classes: Sequence[str], selected: Sequence[str]) -> str:
+    """Why a VM is not converted; "" where it is."""
+    found = each.suggestion
+    if not _is_selected(found.facts, selected):
+        return NOT_SELECTED
+    if found.instancetype is None:
+        return found.reason
+    if found.sort in classes:
+        return ""
+    word = next(word for word, sorts in ONLY.items() if found.sort in sorts)
+    return f"{found.instancetype.name} changes {suggestions.changes(found.proof)}; convert it with --only {word}"
+
+
+def _is_selected(vm: VmFacts, selected: Sequence[str]) -> bool:
+    name = name_of(vm.entry.obj)
+    words = (name, f"{effective_namespace(vm.entry.obj)}/{name}")
+    return not selected or any(fnmatchcase(word, glob) for word in words for glob in selected)
+
+
+def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> Work:
+    work = Work()
+    for bundle in read:
+        for vm in Conversions(facts_of_bundle(bundle), Wish()).vms:
+            if not matchers_of(vm.vm):
+                continue
+            found = vm.resolution
+            size, preference = found.instancetype, found.preference
+            change = ToFlat(at=vm.prefix, release=vm.release, instancetype=size, preference=preference, cluster=vm.cluster)
+            place = located(bundle.material, vm, change, bundle.unit.name)
+            reason = NOT_SELECTED if not _is_selected(vm, selected) else UNRESOLVED if found.errors else ""
+            if isinstance(place, str):
+                work.left.append(Left(bundle.unit.name, vm.entry.obj, reason or place))
+            elif reason:
+                work.leave(place, reason)
+                work.left.append(Left(bundle.unit.name, vm.entry.obj, reason))
+            else:
+                work.jobs.append(Job(place, words="flat"))
+    return work
+
+
+def _made(work: Work) -> list[NewText]:
+    """The new texts of the files; what can't be written is left alone."""
+    while True:
+        work.settle()
+        edits, refused = planned(job.candidate for job in work.jobs)
+        made, unwritten = texts(edits)
+        for each in refused:
+            work.leave(each.candidate, each.reason)
+        for edit in unwritten:
+            for user in edit.users:
+                work.leave(user, NOT_WRITTEN)
+        if not (refused or unwritten):
+            return made
+
+
+def _proven(
+    request: CommandRequest, read: Sequence[ReadBundle], work: Work, more: Sequence[Object], bar: Progress
+) -> list[NewText]:
+    """The new texts with which each instance differs as told, and in nothing else."""
+    before = {key: found for bundle in read for key, found in _instances(bundle, more)}
+    while True:
+        made = _made(work)
+        if not work.jobs:
+            return []
+        told = {_key(job.candidate.unit, job.candidate.facts): job for job in work.jobs}
+        with with_unsaved({each.real: each.after for each in made}):
+            again = read_again(request, bar)
+        with bar.at("Proving"):
+            failed = dict(_failures(before, again, told, [*more, *work.manifests]))
+        if not failed:
+            return made
+        _leave_failed(work, failed)
+
+
+def _leave_failed(work: Work, failed: Mapping[Any, str]) -> None:
+    """Leave the VMs alone that failed; where none of the converted ones did, all of their unit, and else all."""
+    keys = {_key(job.candidate.unit, job.candidate.facts): job for job in work.jobs}
+    jobs = [keys[key] for key in failed if key in keys]
+    units = {key[0] for key in failed}
+    jobs = jobs or [job for job in work.jobs if job.candidate.unit in units] or work.jobs
+    why = next(iter(failed.values()))
+    for job in jobs:
+        work.leave(job.candidate, failed.get(_key(job.candidate.unit, job.candidate.facts), why))
+
+
+def _key(unit: str, vm: VmFacts) -> tuple[str, str, str, str]:
+    obj = vm.entry.obj
+    return unit, kind_of(obj), effective_namespace(obj), name_of(obj)
+
+
+def _instances(bundle: ReadBundle, more: Sequence[Object]) -> Iterator[tuple[Any, Before | None]]:
+    found = Conversions(facts_of_bundle(bundle, more), Wish())
+    return ((_key(bundle.unit.name, vm), found.before(vm)) for vm in found.vms)
+
+
+def _failures(
+    before: Mapping[Any, Before | None], again: Iterable[ReadBundle], told: Mapping[Any, Job], more: Sequence[Object]
+) -> Iterator[tuple[Any, str]]:
+    """The VMs that are not proven, with what is wrong."""
+    seen = set()
+    for bundle in again:
+        found = Conversions(facts_of_bundle(bundle, more), Wish())
+        for vm in found.vms:
+            key = _key(bundle.unit.name, vm)
+            seen.add(key)
+            if why := _unproven(before.get(key), found, vm, told[key].told if key in told else ()):
+                yield key, why
+    yield from ((key, VANISHED) for key in before if key not in seen)
+
+
+def _unproven(was: Before | None, found: Conversions, vm: VmFacts, told: Sequence[Change]) -> str:
+    """What is wrong with a VM after the conversion; "" where nothing is."""
+    proof = found.judged(was, vm) if was else None
+    if was is None:
+        return ""
+    if proof is None:
+        return "KubeVirt would start no instance of it afterwards"
+    changes = [each for each in proof.changes if each not in told]
+    missing = [each for each in told if each not in proof.changes]
+    return f"its instance would differ otherwise than told: {(changes or missing)[0].path}" if changes or missing else ""
+
+
+def _known(file: str | None) -> tuple[bytes, list[Object]]:
+    """The text and the objects of the file for instancetypes that are made. Raises: InputError."""
+    if file is None or not os.path.exists(file):  # noqa: PTH110
+        return b"", []
+    data, _ = read_named(file)
+    items = yamlio.read_stream(data, file=file).items
+    return data, [item for item in items if isinstance(item, dict)]
+
+
+def _own_text(file: str, work: Work) -> NewText | None:
+    """The file with the instancetypes that are made, behind what it has; None where nothing is made."""
+    data, known = _known(file)
+    there = {(kind_of(obj), name_of(obj)) for obj in known}
+    new = [obj for obj in work.manifests if (kind_of(obj), name_of(obj)) not in there]
+    if not new:
+        return None
+    stamp = read_named(file)[1] if data else None
+    return NewText(file, data, joined([*([data] if data else []), *(yamlio.dump(obj).encode() for obj in new)]), stamp)
+
+
+def _report(work: Work) -> None:
+    """Say what is converted, what is left alone and why, and how many."""
+    for job in work.jobs:
+        options.note(f"{_name(job.candidate.unit, job.candidate.facts.entry.obj)}: {job.words}")
+    for each in dict.fromkeys((_name(each.unit, each.obj), each.reason) for each in work.left if each.reason != NOT_SELECTED):
+        options.note(f"{each[0]}: left alone: {each[1]}")
+    left = sum(each.reason != NOT_SELECTED for each in work.left)
+    options.note(f"{counted(len(work.jobs), 'VM')} converted, {left} left alone")
+
+
+def _name(unit: str, obj: Object) -> str:
+    return f"{unit}: {ref_of(obj)}" if unit else str(ref_of(obj))
