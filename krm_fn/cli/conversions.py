@@ -26,6 +26,7 @@ from krm_fn.kubevirt.templates import is_template, template_of
 from krm_fn.pipeline.capacity import facts_of
 from krm_fn.pipeline.conversions import Conversions
 from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.repositories.conversions import facts_of_material
 from krm_fn.repositories.templated import Beside
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.sources.places import Places
@@ -126,23 +127,12 @@ def in_order(found: Iterable[Suggested]) -> list[Suggested]:
     return sorted(found, key=key)
 
 
-def facts_of_bundle(read: ReadBundle, more: Sequence[Object] = ()) -> BundleFacts:
-    """The facts of the objects as they are written, before this program's own steps, with `more` in the cluster.
-
-    Raises: ConfigError, as `facts_of`.
-    """
-    found, beside = read.found, read.parsed.beside(read.taken, read.unit.settings)
-    beside = beside.but(context=(*beside.context, *more))
-    bundle = bundle_of(found.items, found.places, found.units, beside)
-    return facts_of(bundle, read.unit.settings.config, surroundings=beside)
-
-
 def suggested(read: ReadBundle, wish: Wish, *, effects: bool = True, more: Sequence[Object] = ()) -> list[Suggested]:
     """The suggestions for the flat VMs of a bundle, and of the templates in it; `more` is in the cluster.
 
     Raises: ConfigError, as `facts_of`.
     """
-    facts, places = facts_of_bundle(read, more), read.found.places
+    facts, places = facts_of_material(read.material, more), read.found.places
     found = list(Conversions(facts, wish).suggestions())
     records = _records(facts, found) if effects else {}
     texts = Places(read.found)

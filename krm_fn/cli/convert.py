@@ -7,9 +7,9 @@ is compared with the one before. Where one differs in something that was not tol
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -18,27 +18,31 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object, kind_of, name_of, ref_of
 from krm_fn.cli import conversions, inplace_folders, options, progress, suggestions
-from krm_fn.cli.bundles import ReadBundle, read_again, read_bundles
-from krm_fn.cli.conversions import Suggested, facts_of_bundle, suggested, wish_of
+from krm_fn.cli.bundles import ReadBundle, read_bundles
+from krm_fn.cli.conversions import Suggested, suggested, wish_of
 from krm_fn.cli.formats import counted
 from krm_fn.cli.outputs import joined
-from krm_fn.cli.progress import Progress
+from krm_fn.cli.proving import Job, Left, Work, proven
 from krm_fn.cli.rewriting import look, looking_options
 from krm_fn.cli.units import CommandRequest
-from krm_fn.converting.conversion import EXACT, HEADROOM, Before, Change
-from krm_fn.converting.rewriting import ToFlat, ToInstancetype, matchers_of
+from krm_fn.converting.conversion import EXACT, HEADROOM
+from krm_fn.converting.rewriting import ToFlat, matchers_of
 from krm_fn.converting.suggesting import Wish
 from krm_fn.pipeline.conversions import Conversions
-from krm_fn.repositories.conversions import NOT_WRITTEN, Candidate, NewText, located, planned, texts
+from krm_fn.repositories.conversions import (
+    NewText,
+    facts_of_material,
+    located,
+    to_instancetype,
+)
 from krm_fn.rules.facts.vms import VmFacts
-from krm_fn.sources.files import read_named, with_unsaved
+from krm_fn.sources.files import read_named
 
 # The classes that each word of `--only` takes.
 ONLY = {"exact": (EXACT,), "headroom": (EXACT, HEADROOM), "all": (EXACT, HEADROOM, "differs")}
 TEMPLATED = "it stands in a template: convert writes VMs only"
 NOT_SELECTED = "it is not selected"
 UNRESOLVED = "what it refers to is not known; check says why"
-VANISHED = "it is not built any more with the new files"
 
 
 @click.command()
@@ -87,7 +91,7 @@ def convert(
             work = _to_flat(read, selected)
         else:
             work = _to_instancetypes(read, wish_of(flags, own=own_file is not None), ONLY[only], selected, more)
-    new = [each for each in _proven(request, read, work, more, bar) if each.after != each.before]
+    new = [each for each in proven(request, read, work, more, bar) if each.after != each.before]
     if own_file and (own := _own_text(own_file, work)):
         new.append(own)
     _report(work)
@@ -97,49 +101,6 @@ def convert(
         inplace_folders.replace_all([(each.file, each.after, each.stamp) for each in new])
     inplace_folders.note_written(each.file for each in new)
     return code
-
-
-class Job(NamedTuple):
-    """A VM to convert: what was told of the changes of its instance, the instancetypes that are made for it, and words."""
-
-    candidate: Candidate
-    told: tuple[Change, ...] = ()
-    manifests: tuple[Object, ...] = ()
-    words: str = ""
-
-
-class Left(NamedTuple):
-    """A VM that is left alone, and why."""
-
-    unit: str
-    obj: Object
-    reason: str
-
-
-class Work:
-    """The VMs that are converted and those that are left alone, which only grow."""
-
-    def __init__(self) -> None:
-        self.jobs: list[Job] = []
-        self.left: list[Left] = []
-        self.closed: dict[Any, str] = {}  # bases that must stay, with the reasons
-
-    def leave(self, each: Candidate, reason: str) -> None:
-        """Leave a VM alone, with all others of its base."""
-        self.closed.setdefault(each.base.key, reason)
-
-    def settle(self) -> None:
-        """Take out the VMs of bases that must stay."""
-        open_jobs = [job for job in self.jobs if job.candidate.base.key not in self.closed]
-        gone = (job.candidate for job in self.jobs if job.candidate.base.key in self.closed)
-        self.left += (Left(each.unit, each.facts.entry.obj, self.closed[each.base.key]) for each in gone)
-        self.jobs = open_jobs
-
-    @property
-    def manifests(self) -> list[Object]:
-        """The objects that are made, each once."""
-        found = {(kind_of(obj), name_of(obj)): obj for job in self.jobs for obj in job.manifests}
-        return [found[key] for key in sorted(found)]
 
 
 def _to_instancetypes(
@@ -153,13 +114,7 @@ def _to_instancetypes(
                 work.left.append(Left(each.template, obj, TEMPLATED))
                 continue
             size = found.instancetype
-            change = ToInstancetype(
-                at=found.facts.prefix,
-                release=found.facts.release,
-                matchers=matchers_of(found.converted.vm) if found.converted else {},
-                spec=size.spec if size else {},
-            )
-            place = located(bundle.material, found.facts, change, each.target)
+            place = located(bundle.material, found.facts, to_instancetype(found), each.target)
             reason = _unwanted(each, classes, selected)
             if isinstance(place, str):
                 work.left.append(Left(each.target, obj, reason or place))
@@ -194,7 +149,7 @@ def _is_selected(vm: VmFacts, selected: Sequence[str]) -> bool:
 def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> Work:
     work = Work()
     for bundle in read:
-        for vm in Conversions(facts_of_bundle(bundle), Wish()).vms:
+        for vm in Conversions(facts_of_material(bundle.material), Wish()).vms:
             if not matchers_of(vm.vm):
                 continue
             found = vm.resolution
@@ -210,88 +165,6 @@ def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> Work:
             else:
                 work.jobs.append(Job(place, words="flat"))
     return work
-
-
-def _made(work: Work) -> list[NewText]:
-    """The new texts of the files; what can't be written is left alone."""
-    while True:
-        work.settle()
-        edits, refused = planned(job.candidate for job in work.jobs)
-        made, unwritten = texts(edits)
-        for each in refused:
-            work.leave(each.candidate, each.reason)
-        for edit in unwritten:
-            for user in edit.users:
-                work.leave(user, NOT_WRITTEN)
-        if not (refused or unwritten):
-            return made
-
-
-def _proven(
-    request: CommandRequest, read: Sequence[ReadBundle], work: Work, more: Sequence[Object], bar: Progress
-) -> list[NewText]:
-    """The new texts with which each instance differs as told, and in nothing else."""
-    before = {key: found for bundle in read for key, found in _instances(bundle, more)}
-    while True:
-        made = _made(work)
-        if not work.jobs:
-            return []
-        told = {_key(job.candidate.unit, job.candidate.facts): job for job in work.jobs}
-        with with_unsaved({each.real: each.after for each in made}):
-            again = read_again(request, bar)
-        with bar.at("Proving"):
-            failed = dict(_failures(before, again, told, [*more, *work.manifests]))
-        if not failed:
-            return made
-        _leave_failed(work, failed)
-
-
-def _leave_failed(work: Work, failed: Mapping[Any, str]) -> None:
-    """Leave the VMs alone that failed; where none of the converted ones did, all of their unit, and else all."""
-    keys = {_key(job.candidate.unit, job.candidate.facts): job for job in work.jobs}
-    jobs = [keys[key] for key in failed if key in keys]
-    units = {key[0] for key in failed}
-    jobs = jobs or [job for job in work.jobs if job.candidate.unit in units] or work.jobs
-    why = next(iter(failed.values()))
-    for job in jobs:
-        work.leave(job.candidate, failed.get(_key(job.candidate.unit, job.candidate.facts), why))
-
-
-def _key(unit: str, vm: VmFacts) -> tuple[str, str, str, str]:
-    obj = vm.entry.obj
-    return unit, kind_of(obj), effective_namespace(obj), name_of(obj)
-
-
-def _instances(bundle: ReadBundle, more: Sequence[Object]) -> Iterator[tuple[Any, Before | None]]:
-    found = Conversions(facts_of_bundle(bundle, more), Wish())
-    return ((_key(bundle.unit.name, vm), found.before(vm)) for vm in found.vms)
-
-
-def _failures(
-    before: Mapping[Any, Before | None], again: Iterable[ReadBundle], told: Mapping[Any, Job], more: Sequence[Object]
-) -> Iterator[tuple[Any, str]]:
-    """The VMs that are not proven, with what is wrong."""
-    seen = set()
-    for bundle in again:
-        found = Conversions(facts_of_bundle(bundle, more), Wish())
-        for vm in found.vms:
-            key = _key(bundle.unit.name, vm)
-            seen.add(key)
-            if why := _unproven(before.get(key), found, vm, told[key].told if key in told else ()):
-                yield key, why
-    yield from ((key, VANISHED) for key in before if key not in seen)
-
-
-def _unproven(was: Before | None, found: Conversions, vm: VmFacts, told: Sequence[Change]) -> str:
-    """What is wrong with a VM after the conversion; "" where nothing is."""
-    proof = found.judged(was, vm) if was else None
-    if was is None:
-        return ""
-    if proof is None:
-        return "KubeVirt would start no instance of it afterwards"
-    changes = [each for each in proof.changes if each not in told]
-    missing = [each for each in told if each not in proof.changes]
-    return f"its instance would differ otherwise than told: {(changes or missing)[0].path}" if changes or missing else ""
 
 
 def _known(file: str | None) -> tuple[bytes, list[Object]]:

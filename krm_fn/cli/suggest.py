@@ -12,11 +12,12 @@ from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.cli import conversions, options, progress, suggestions
 from krm_fn.cli.bundles import read_bundles
-from krm_fn.cli.conversions import facts_of_bundle, suggested, wish_of
+from krm_fn.cli.conversions import suggested, wish_of
 from krm_fn.cli.pens import is_terminal
 from krm_fn.cli.units import CommandRequest
 from krm_fn.converting import suggesting, usage
 from krm_fn.pipeline.conversions import Conversions
+from krm_fn.repositories.conversions import facts_of_material
 from krm_fn.sources.files import read_named
 
 
@@ -56,7 +57,7 @@ def suggest(*, output: str, own: bool, usage_file: str | None, spare: int, **fla
     wish = wish_of(flags, own=own)
     with bar.at("Comparing"):
         found = conversions.in_order(each for one in read for each in suggested(one, wish))
-        fits = [fit for one in read if peaks for fit in Conversions(facts_of_bundle(one), wish).fits(peaks, spare)]
+        fits = [fit for one in read if peaks for fit in Conversions(facts_of_material(one.material), wish).fits(peaks, spare)]
     report = suggestions.SuggestReport(
         found=tuple(found),
         groups=tuple(suggesting.groups(each.suggestion for each in found)) if own else (),

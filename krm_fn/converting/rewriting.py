@@ -22,7 +22,6 @@ from krm_fn.kubevirt.releases import Release
 MATCHERS = ("instancetype", "preference")
 UNSET = object()
 CONFLICT = "the manifest sets values that the instancetype or the preference gives"
-OPERATIONS = "JSON Patch operations set its instancetype or its preference; write the patch as a merge patch first"
 
 
 def without_sizes(vm: Object, instancetype: Object, release: Release) -> Object:
@@ -150,25 +149,30 @@ class ToFlat(Rewriting):
         return self._inside(written, found.vm) if found.vm is not None else CONFLICT
 
     def patch(self, written: Any, over: Self | None = None, base: Object | None = None) -> Any:
-        if isinstance(written, list):
-            points = (text(as_map(each).get("path")) for each in written)
-            start = tuple("/" + "/".join(map(str, (*self.at, "spec", key))) for key in MATCHERS)
-            return OPERATIONS if any(each.startswith(start) for each in points) else written
-        vm = get(written, self.at)
-        if not isinstance(vm, dict) or not matchers_of(vm):
-            return written
-        new = {**vm, "spec": {key: value for key, value in vm["spec"].items() if key not in MATCHERS}}
+        more: Object = {}
         if over and base:
             old, own = over.manifest(base), self.manifest(base)
             if isinstance(old, str) or isinstance(own, str):
                 return CONFLICT
-            new = merged(new, _merge_patch(get(old, self.at), get(own, self.at)))
-        return self._inside(written, new)
+            more = _merge_patch(get(old, self.at), get(own, self.at))
+        if isinstance(written, list):
+            start = tuple(_pointer((*self.at, "spec", key)) for key in MATCHERS)
+            kept = [each for each in written if not text(as_map(each).get("path")).startswith(start)]
+            return written if len(kept) == len(written) else [*kept, *_setting_all(more, self.at)]
+        vm = get(written, self.at)
+        if not isinstance(vm, dict) or not matchers_of(vm):
+            return written
+        new = {**vm, "spec": {key: value for key, value in vm["spec"].items() if key not in MATCHERS}}
+        return self._inside(written, merged(new, more))
+
+
+class _Below(dict[str, Any]):
+    """A part of a merge patch in a map that is there already."""
 
 
 def _merge_patch(old: Object, new: Object) -> Object:
     """What a merge patch has to say to make one map of another."""
-    found: Object = {key: None for key in old if key not in new}
+    found: Object = _Below({key: None for key in old if key not in new})
     for key, value in new.items():
         before = old.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
@@ -183,13 +187,26 @@ def _operations(operations: list[Any], at: Path, instancetype: Object, release: 
     kept = [(each, _operation(each, at, instancetype, release)) for each in operations]
     if not matchers and all(old is new for old, new in kept):
         return operations
-    more = [_setting(key, value, at) for key, value in matchers.items()]
+    more = [_setting((*at, "spec", key), value) for key, value in matchers.items()]
     return [*more, *(new for _, new in kept if new is not None)]
 
 
-def _setting(key: str, value: object, at: Path) -> Object:
-    path = "/" + "/".join(map(str, (*at, "spec", key)))
-    return {"op": "remove", "path": path} if value is None else {"op": "add", "path": path, "value": value}
+def _setting(path: Path, value: object) -> Object:
+    operation = {"path": _pointer(path)}
+    return {"op": "remove", **operation} if value is None else {"op": "add", **operation, "value": value}
+
+
+def _setting_all(patch: Object, at: Path) -> Iterator[Object]:
+    """The operations that do what a merge patch does."""
+    for key, value in patch.items():
+        if isinstance(value, _Below):
+            yield from _setting_all(value, (*at, key))
+        else:
+            yield _setting((*at, key), value)
+
+
+def _pointer(path: Path) -> str:
+    return "/" + "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
 def _operation(operation: Any, at: Path, instancetype: Object, release: Release) -> Any:

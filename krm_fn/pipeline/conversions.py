@@ -9,7 +9,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.converting import usage
-from krm_fn.converting.conversion import Around, Before, PodSize, Proof, before, judged, started
+from krm_fn.converting.conversion import EXACT, HEADROOM, Around, Before, PodSize, Proof, before, judged, started
 from krm_fn.converting.suggesting import Suggesting, Suggestion, Wish
 from krm_fn.converting.usage import Fit, Peak
 from krm_fn.kubevirt import catalogue
@@ -17,9 +17,11 @@ from krm_fn.kubevirt.pods import LaunchContext, pod_size
 from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.pipeline.starts import Starts
 from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.conversions import ConversionFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sizing.demands import rendered
 
@@ -72,6 +74,24 @@ class Conversions:
         presets = self._presets.seen_by(vm.entry.obj["apiVersion"], namespace) if self._presets else NONE
 
         return Around(bundle=facts.bundle, presets=presets, pods=partial(_size, around=launch))
+
+
+def with_conversions(facts: BundleFacts) -> BundleFacts:
+    """The facts with those of the rule about flat VMs. Nothing is said of releases whose pods are not known."""
+    if not is_measured("pods", facts.release):
+        return facts
+    found = (each for each in Conversions(facts, Wish()).suggestions() if each.instancetype and each.sort in (EXACT, HEADROOM))
+    return facts.but(
+        conversions=tuple(
+            ConversionFacts(
+                entry=each.facts.entry,
+                prefix=each.facts.prefix,
+                name=each.instancetype.name if each.instancetype else "",
+                is_exact=each.sort == EXACT,
+            )
+            for each in found
+        )
+    )
 
 
 def _size(instance: Object, around: LaunchContext) -> PodSize:

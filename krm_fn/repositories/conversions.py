@@ -12,12 +12,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object, Ref, ref_of
 from krm_fn.base.paths import get
-from krm_fn.converting.rewriting import Rewriting
+from krm_fn.converting.rewriting import Rewriting, ToInstancetype, matchers_of
+from krm_fn.converting.suggesting import Suggestion, Wish
 from krm_fn.kubevirt.holders import vm_path
+from krm_fn.pipeline.capacity import facts_of
+from krm_fn.pipeline.conversions import Conversions
+from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.repositories.fixes import Fix, fixed
 from krm_fn.repositories.homes import Material
 from krm_fn.repositories.writers import WritingPlace
+from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sources import reading
 from krm_fn.sources.files import Stamp, read_found
@@ -54,6 +60,35 @@ class Candidate(NamedTuple):
     def concerned(self) -> list[Part]:
         """The patches that have something of it."""
         return [each for each in self.patches if self.change.patch(each.written) is not each.written]
+
+
+def facts_of_material(material: Material, more: Sequence[Object] = ()) -> BundleFacts:
+    """The facts of the objects as they are written, before this program's own steps, with `more` in the cluster.
+
+    Raises: ConfigError, as `facts_of`.
+    """
+    found, beside = material.found, material.surroundings.but(context=(*material.surroundings.context, *more))
+    bundle = bundle_of(found.items, found.places, found.units, beside)
+    return facts_of(bundle, material.settings.config, surroundings=beside)
+
+
+def to_instancetype(found: Suggestion) -> ToInstancetype:
+    """How the documents of a VM change that gets what was suggested."""
+    return ToInstancetype(
+        at=found.facts.prefix,
+        release=found.facts.release,
+        matchers=matchers_of(found.converted.vm) if found.converted else {},
+        spec=found.instancetype.spec if found.instancetype else {},
+    )
+
+
+def quick_fix(material: Material, ref: Ref) -> Fix | None:
+    """The change with which a flat VM refers to its nearest instancetype, if all of it is in one document of a file."""
+    found = Conversions(facts_of_material(material), Wish()).suggestions()
+    chosen = next((each for each in found if ref_of(each.facts.entry.obj) == ref), None)
+    place = located(material, chosen.facts, to_instancetype(chosen), "") if chosen and chosen.instancetype else UNKNOWN
+    edits = planned([place])[0] if isinstance(place, Candidate) else []
+    return edits[0].fixes[0] if edits and len(edits[0].fixes) == 1 else None
 
 
 def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) -> Candidate | str:
