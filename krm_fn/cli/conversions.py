@@ -20,7 +20,7 @@ from krm_fn.cli.bundles import ReadBundle
 from krm_fn.cli.changes_words import sentence
 from krm_fn.converting.conversion import CLASSES
 from krm_fn.converting.instancetypes import DEFAULT_SCHEME, OWN
-from krm_fn.converting.suggesting import Suggestion, Wish
+from krm_fn.converting.suggesting import ConversionWish, Suggestion
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.templates import is_template, template_of
 from krm_fn.pipeline.capacity import facts_of
@@ -60,9 +60,9 @@ wish_options = together(
 )
 
 
-def wish_of(flags: Mapping[str, Any], *, own: bool) -> Wish:
+def wish_of(flags: Mapping[str, Any], *, own: bool) -> ConversionWish:
     """What the options say."""
-    return Wish(
+    return ConversionWish(
         own=own,
         scheme=flags["name_scheme"],
         smaller=flags["allow_smaller"],
@@ -127,7 +127,7 @@ def in_order(found: Iterable[Suggested]) -> list[Suggested]:
     return sorted(found, key=key)
 
 
-def suggested(read: ReadBundle, wish: Wish, *, effects: bool = True, more: Sequence[Object] = ()) -> list[Suggested]:
+def suggested(read: ReadBundle, wish: ConversionWish, *, effects: bool = True, more: Sequence[Object] = ()) -> list[Suggested]:
     """The suggestions for the flat VMs of a bundle, and of the templates in it; `more` is in the cluster.
 
     Raises: ConfigError, as `facts_of`.
@@ -148,7 +148,7 @@ def _placed(each: Suggestion, read: ReadBundle, places: Sequence[tuple[str, int]
     return Suggested(suggestion=each, read=read, file=file, line=line, record=record)
 
 
-def _in_templates(read: ReadBundle, wish: Wish) -> Iterator[Suggested]:
+def _in_templates(read: ReadBundle, wish: ConversionWish) -> Iterator[Suggested]:
     """The suggestions for VMs in templates, whose parameters have their default values."""
     holding = list(entries(read.found.items))
     if not any(is_template(each.obj) for each in holding):

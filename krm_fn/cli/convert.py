@@ -22,12 +22,12 @@ from krm_fn.cli.bundles import ReadBundle, read_bundles
 from krm_fn.cli.conversions import Suggested, suggested, wish_of
 from krm_fn.cli.formats import counted
 from krm_fn.cli.outputs import joined
-from krm_fn.cli.proving import Job, Left, Work, proven
+from krm_fn.cli.proving import ConversionWork, Job, Left, proven
 from krm_fn.cli.rewriting import look, looking_options
 from krm_fn.cli.units import CommandRequest
 from krm_fn.converting.conversion import EXACT, HEADROOM
 from krm_fn.converting.rewriting import ToFlat, matchers_of
-from krm_fn.converting.suggesting import Wish
+from krm_fn.converting.suggesting import ConversionWish
 from krm_fn.pipeline.conversions import Conversions
 from krm_fn.repositories.conversions import (
     NewText,
@@ -75,7 +75,7 @@ def convert(
     overlays use is converted where all of them can be; patches with sizes lose these, and name another instancetype where
     theirs differs. --to flat is the way back: VMs get the values of what they refer to.
 
-    Before anything is written, the new files are read and built, and each instance is compared with the one before. A VM
+    StartedVm anything is written, the new files are read and built, and each instance is compared with the one before. A VM
     whose instance would differ otherwise than told is left alone.
 
     The exit code is 1 if something can't be read or built, and with --check if a file would change.
@@ -104,9 +104,9 @@ def convert(
 
 
 def _to_instancetypes(
-    read: Sequence[ReadBundle], wish: Wish, classes: Sequence[str], selected: Sequence[str], more: Sequence[Object]
-) -> Work:
-    work = Work()
+    read: Sequence[ReadBundle], wish: ConversionWish, classes: Sequence[str], selected: Sequence[str], more: Sequence[Object]
+) -> ConversionWork:
+    work = ConversionWork()
     for bundle in read:
         for each in suggested(bundle, wish, effects=False, more=more):
             found, obj = each.suggestion, each.suggestion.facts.entry.obj
@@ -146,10 +146,10 @@ def _is_selected(vm: VmFacts, selected: Sequence[str]) -> bool:
     return not selected or any(fnmatchcase(word, glob) for word in words for glob in selected)
 
 
-def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> Work:
-    work = Work()
+def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> ConversionWork:
+    work = ConversionWork()
     for bundle in read:
-        for vm in Conversions(facts_of_material(bundle.material), Wish()).vms:
+        for vm in Conversions(facts_of_material(bundle.material), ConversionWish()).vms:
             if not matchers_of(vm.vm):
                 continue
             found = vm.resolution
@@ -176,7 +176,7 @@ def _known(file: str | None) -> tuple[bytes, list[Object]]:
     return data, [item for item in items if isinstance(item, dict)]
 
 
-def _own_text(file: str, work: Work) -> NewText | None:
+def _own_text(file: str, work: ConversionWork) -> NewText | None:
     """The file with the instancetypes that are made, behind what it has; None where nothing is made."""
     data, known = _known(file)
     there = {(kind_of(obj), name_of(obj)) for obj in known}
@@ -187,7 +187,7 @@ def _own_text(file: str, work: Work) -> NewText | None:
     return NewText(file, data, joined([*([data] if data else []), *(yamlio.dump(obj).encode() for obj in new)]), stamp)
 
 
-def _report(work: Work) -> None:
+def _report(work: ConversionWork) -> None:
     """Say what is converted, what is left alone and why, and how many."""
     for job in work.jobs:
         options.note(f"{_name(job.candidate.unit, job.candidate.facts.entry.obj)}: {job.words}")

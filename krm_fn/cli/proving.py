@@ -1,7 +1,7 @@
 """The VMs that `convert` converts and leaves alone, and the proof: nothing is written of which an instance differs untold.
 
-The files are read, and kustomizations built, with their new texts. Then the instance of each VM is compared with the one before,
-also of VMs that are not converted.
+The files are read, and kustomizations built, with their new texts. Then the instance of each VM is compared with the one
+before, also of VMs that are not converted.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.cli.bundles import ReadBundle, read_again
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.units import CommandRequest
-from krm_fn.converting.conversion import Before, Change
-from krm_fn.converting.suggesting import Wish
+from krm_fn.converting.conversion import InstanceChange, StartedVm
+from krm_fn.converting.suggesting import ConversionWish
 from krm_fn.pipeline.conversions import Conversions
-from krm_fn.repositories.conversions import NOT_WRITTEN, Candidate, NewText, facts_of_material, planned, texts
+from krm_fn.repositories.conversions import NOT_WRITTEN, NewText, WrittenVm, facts_of_material, planned, texts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sources.files import with_unsaved
 
@@ -28,8 +28,8 @@ Key = tuple[str, str, str, str]
 class Job(NamedTuple):
     """A VM to convert: what was told of the changes of its instance, the instancetypes that are made for it, and words."""
 
-    candidate: Candidate
-    told: tuple[Change, ...] = ()
+    candidate: WrittenVm
+    told: tuple[InstanceChange, ...] = ()
     manifests: tuple[Object, ...] = ()
     words: str = ""
 
@@ -42,7 +42,7 @@ class Left(NamedTuple):
     reason: str
 
 
-class Work:
+class ConversionWork:
     """The VMs that are converted and those that are left alone, which only grow."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Work:
         self.left: list[Left] = []
         self.closed: dict[Any, str] = {}  # bases that must stay, with the reasons
 
-    def leave(self, each: Candidate, reason: str) -> None:
+    def leave(self, each: WrittenVm, reason: str) -> None:
         """Leave a VM alone, with all others of its base."""
         self.closed.setdefault(each.base.key, reason)
 
@@ -68,7 +68,7 @@ class Work:
         return [found[key] for key in sorted(found)]
 
 
-def _made(work: Work) -> list[NewText]:
+def _made(work: ConversionWork) -> list[NewText]:
     """The new texts of the files; what can't be written is left alone."""
     while True:
         work.settle()
@@ -84,7 +84,7 @@ def _made(work: Work) -> list[NewText]:
 
 
 def proven(
-    request: CommandRequest, read: Sequence[ReadBundle], work: Work, more: Sequence[Object], bar: Progress
+    request: CommandRequest, read: Sequence[ReadBundle], work: ConversionWork, more: Sequence[Object], bar: Progress
 ) -> list[NewText]:
     """The new texts with which each instance differs as told, and in nothing else."""
     before = {key: found for bundle in read for key, found in _instances(bundle, more)}
@@ -102,7 +102,7 @@ def proven(
         _leave_failed(work, failed)
 
 
-def _leave_failed(work: Work, failed: Mapping[Any, str]) -> None:
+def _leave_failed(work: ConversionWork, failed: Mapping[Any, str]) -> None:
     """Leave the VMs alone that failed; where none of the converted ones did, all of their unit, and else all."""
     keys = {_key(job.candidate.unit, job.candidate.facts): job for job in work.jobs}
     jobs = [keys[key] for key in failed if key in keys]
@@ -118,18 +118,18 @@ def _key(unit: str, vm: VmFacts) -> tuple[str, str, str, str]:
     return unit, kind_of(obj), effective_namespace(obj), name_of(obj)
 
 
-def _instances(bundle: ReadBundle, more: Sequence[Object]) -> Iterator[tuple[Any, Before | None]]:
-    found = Conversions(facts_of_material(bundle.material, more), Wish())
+def _instances(bundle: ReadBundle, more: Sequence[Object]) -> Iterator[tuple[Any, StartedVm | None]]:
+    found = Conversions(facts_of_material(bundle.material, more), ConversionWish())
     return ((_key(bundle.unit.name, vm), found.before(vm)) for vm in found.vms)
 
 
 def _failures(
-    before: Mapping[Any, Before | None], again: Iterable[ReadBundle], told: Mapping[Any, Job], more: Sequence[Object]
+    before: Mapping[Any, StartedVm | None], again: Iterable[ReadBundle], told: Mapping[Any, Job], more: Sequence[Object]
 ) -> Iterator[tuple[Any, str]]:
     """The VMs that are not proven, with what is wrong."""
     seen = set()
     for bundle in again:
-        found = Conversions(facts_of_material(bundle.material, more), Wish())
+        found = Conversions(facts_of_material(bundle.material, more), ConversionWish())
         for vm in found.vms:
             key = _key(bundle.unit.name, vm)
             seen.add(key)
@@ -138,7 +138,7 @@ def _failures(
     yield from ((key, VANISHED) for key in before if key not in seen)
 
 
-def _unproven(was: Before | None, found: Conversions, vm: VmFacts, told: Sequence[Change]) -> str:
+def _unproven(was: StartedVm | None, found: Conversions, vm: VmFacts, told: Sequence[InstanceChange]) -> str:
     """What is wrong with a VM after the conversion; "" where nothing is."""
     proof = found.judged(was, vm) if was else None
     if was is None:

@@ -18,8 +18,8 @@ from krm_fn.cli.formats import counted
 from krm_fn.cli.sizes.as_csv import text as csv_text
 from krm_fn.cli.sizes.as_markdown import table
 from krm_fn.cli.sizes.as_table import aligned
-from krm_fn.converting.conversion import CLASSES, POD, TOPOLOGY, Change, Proof
-from krm_fn.converting.suggesting import Group
+from krm_fn.converting.conversion import CLASSES, POD, TOPOLOGY, InstanceChange, Proof
+from krm_fn.converting.suggesting import ShapeGroup
 from krm_fn.converting.usage import Fit
 from krm_fn.kubevirt.quantity import NANO, of_int
 from krm_fn.sizing.rows import in_bytes
@@ -35,7 +35,7 @@ class SuggestReport(Value):
     """The suggestions in order, the groups of VMs of one shape, and the smaller instancetypes by usage."""
 
     found: tuple[Suggested, ...]
-    groups: tuple[Group, ...] = ()
+    groups: tuple[ShapeGroup, ...] = ()
     fits: tuple[Fit, ...] = ()
     width: int = 0
 
@@ -76,13 +76,13 @@ def changes(proof: Proof) -> str:
     return ", ".join(map(_shown, _short(proof.changes)))
 
 
-def _short(changes: Sequence[Change]) -> list[Change]:
+def _short(changes: Sequence[InstanceChange]) -> list[InstanceChange]:
     """The changes without KubeVirt's own overhead, and without a 1 of a topology beside others: that is what unset means."""
     told = [each for each in changes if each.path != OVERHEAD]
     return [each for each in told if each.path not in TOPOLOGY or (each.old or 1) != (each.new or 1)] or told
 
 
-def _shown(change: Change) -> str:
+def _shown(change: InstanceChange) -> str:
     path = change.path.removeprefix("/spec/domain/").strip("/").replace("/", ".")
     return f"{path} {_value(change.old)} → {_value(change.new)}"
 
@@ -93,7 +93,7 @@ def _value(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-def _group(group: Group) -> Object:
+def _group(group: ShapeGroup) -> Object:
     found: Object = {"name": group.own.name, "vms": len(group.members), "class": group.proof.sort, "spec": group.own.spec}
     if group.own.topology:
         found["preference"] = group.own.topology
@@ -103,7 +103,7 @@ def _group(group: Group) -> Object:
     return found
 
 
-def _more(group: Group) -> tuple[int, int]:
+def _more(group: ShapeGroup) -> tuple[int, int]:
     """The vCPUs and the memory that all VMs of a group get more with the nearest instancetype that exists."""
     nearest = group.nearest
     if nearest is None:
@@ -112,7 +112,7 @@ def _more(group: Group) -> tuple[int, int]:
     return count * (nearest.size.vcpus - own.vcpus), count * (nearest.size.nanos - own.nanos)
 
 
-def _group_row(group: Group) -> tuple[str, ...]:
+def _group_row(group: ShapeGroup) -> tuple[str, ...]:
     vcpus, nanos = _more(group)
     nearest = (group.nearest.name, str(vcpus), _bytes(nanos)) if group.nearest else ("-", "-", "-")
     own = group.own

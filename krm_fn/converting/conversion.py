@@ -65,7 +65,7 @@ class PodSize(Value):
             yield from ((f"{POD}{word}/{name}", amounts[name]) for name in sorted(amounts))
 
 
-class Around(Value):
+class StartContext(Value):
     """What a VM starts in: the objects and presets that it sees, and the pods of instances."""
 
     bundle: Bundle
@@ -80,7 +80,7 @@ class Converted(Value):
     dropped: tuple[Path, ...]
 
 
-class Change(Value):
+class InstanceChange(Value):
     """A difference of the instance or the pod: where, and both values, None for none."""
 
     path: str
@@ -96,7 +96,7 @@ class Proof(Value):
     """
 
     sort: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[InstanceChange, ...] = ()
     fewer: tuple[str, ...] = ()
 
     @property
@@ -105,7 +105,7 @@ class Proof(Value):
         return all(each.path in SIZES or is_of_resources(each.path) or each.path.startswith(POD) for each in self.changes)
 
 
-class Before(Value):
+class StartedVm(Value):
     """A flat VM before it is converted: its instance in the form in which it is compared, and its size."""
 
     facts: VmFacts
@@ -121,16 +121,16 @@ def is_flat(facts: VmFacts) -> bool:
     return not (named or facts.resolution.errors) and isinstance(get(facts.vm, INSTANCE_SPEC), dict)
 
 
-def before(facts: VmFacts, around: Around) -> Before | None:
+def before(facts: VmFacts, around: StartContext) -> StartedVm | None:
     """The VM as it starts now; None where no instance of it starts."""
     instance = started(facts, facts.resolution, around)
     size = size_of_guest(instance) if instance else None
     if instance is None or size is None:
         return None
-    return Before(facts=facts, instance=_shown(instance), size=size, pod=around.pods(instance))
+    return StartedVm(facts=facts, instance=_shown(instance), size=size, pod=around.pods(instance))
 
 
-def started(facts: VmFacts, resolution: Resolution, around: Around) -> Object | None:
+def started(facts: VmFacts, resolution: Resolution, around: StartContext) -> Object | None:
     """The complete instance of a VM with these references; None where KubeVirt starts none."""
     instance = start(
         resolution,
@@ -204,7 +204,9 @@ def again(vm: VmFacts, found: Instancetype, like: Converted) -> Converted:
     return like.but(vm=_referring(vm.resolution.vm, template, found, gets))
 
 
-def proof(was: Before, found: Instancetype, around: Around, *, gets: Found | None = None) -> tuple[Converted, Proof] | None:
+def proof(
+    was: StartedVm, found: Instancetype, around: StartContext, *, gets: Found | None = None
+) -> tuple[Converted, Proof] | None:
     """The VM with an instancetype, and all that this changes; None where KubeVirt would refuse or not start it.
 
     `gets` is a preference that the VM gets as well.
@@ -231,10 +233,10 @@ def _ref(kind: str, name: str) -> Ref:
     return Ref(api_version=API_VERSION, kind=kind, namespace="", name=name)
 
 
-def judged(was: Before, instance: Object, around: Around) -> Proof:
+def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:
     """What is different of a complete instance."""
     after, size, pod = _shown(instance), size_of_guest(instance), around.pods(instance)
-    changes = [Change(path=each.pointer, **_values(each)) for each in compared(was.instance, after)]
+    changes = [InstanceChange(path=each.pointer, **_values(each)) for each in compared(was.instance, after)]
     of_pod, fewer = list(_of_pod(was.pod, pod)), tuple(_fewer(was, size, pod))
     sort = EXACT
     if changes:
@@ -262,18 +264,18 @@ def _values(each: Difference) -> Object:
     return {"old": redact(each.before, each.steps), "new": redact(each.after, each.steps)}
 
 
-def _of_pod(was: PodSize, now: PodSize) -> Iterator[Change]:
+def _of_pod(was: PodSize, now: PodSize) -> Iterator[InstanceChange]:
     old, new = dict(was.parts), dict(now.parts)
     for path in dict.fromkeys((*old, *new)):
         if old.get(path, ZERO).nanos != new.get(path, ZERO).nanos:
             yield _amounts(path, old.get(path), new.get(path))
 
 
-def _amounts(path: str, old: Quantity | None, new: Quantity | None) -> Change:
-    return Change(path=path, old=str(old) if old else None, new=str(new) if new else None)
+def _amounts(path: str, old: Quantity | None, new: Quantity | None) -> InstanceChange:
+    return InstanceChange(path=path, old=str(old) if old else None, new=str(new) if new else None)
 
 
-def _fewer(was: Before, size: Size | None, pod: PodSize) -> Iterator[str]:
+def _fewer(was: StartedVm, size: Size | None, pod: PodSize) -> Iterator[str]:
     if size is None or size.vcpus < was.size.vcpus:
         yield "vCPUs"
     if size is None or size.nanos < was.size.nanos:

@@ -23,7 +23,7 @@ from krm_fn.kubevirt.resolve.matcher import API_VERSION
 
 CATALOGUE, BUNDLE, OWN = "catalogue", "bundle", "own"
 GUEST: Path = ("domain", "memory", "guest")
-# Before this release, a VM with an instancetype must not have the block `memory` at all.
+# StartedVm this release, a VM with an instancetype must not have the block `memory` at all.
 WHOLE_MEMORY_UNTIL: Version = (1, 7)
 MOST_PERCENT = 99
 NEAREST = 4  # larger instancetypes that are tried where none has the VM's size

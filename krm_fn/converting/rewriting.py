@@ -166,13 +166,13 @@ class ToFlat(Rewriting):
         return self._inside(written, merged(new, more))
 
 
-class _Below(dict[str, Any]):
+class _KeptMap(dict[str, Any]):
     """A part of a merge patch in a map that is there already."""
 
 
 def _merge_patch(old: Object, new: Object) -> Object:
     """What a merge patch has to say to make one map of another."""
-    found: Object = _Below({key: None for key in old if key not in new})
+    found: Object = _KeptMap({key: None for key in old if key not in new})
     for key, value in new.items():
         before = old.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
@@ -199,7 +199,7 @@ def _setting(path: Path, value: object) -> Object:
 def _setting_all(patch: Object, at: Path) -> Iterator[Object]:
     """The operations that do what a merge patch does."""
     for key, value in patch.items():
-        if isinstance(value, _Below):
+        if isinstance(value, _KeptMap):
             yield from _setting_all(value, (*at, key))
         else:
             yield _setting((*at, key), value)

@@ -19,10 +19,10 @@ from krm_fn.converting.conversion import (
     HEADROOM,
     NONE,
     TOPOLOGY,
-    Around,
-    Before,
     Converted,
     Proof,
+    StartContext,
+    StartedVm,
     again,
     before,
     is_flat,
@@ -44,7 +44,7 @@ TOO_LARGE = "no instancetype is as large"
 FEWER = "with the nearest instancetypes it has less: {}; accept that with --allow-smaller"
 
 
-class Wish(Value):
+class ConversionWish(Value):
     """What users want. `own`: instancetypes may be made, named by `scheme`. `smaller`: less of something is taken.
 
     `preference` is the name of a preference that VMs without one get, "" for none; `accepted` are the places whose changes,
@@ -87,11 +87,11 @@ class Suggesting:
 
     def __init__(
         self,
-        around: Callable[[VmFacts], Around],
+        around: Callable[[VmFacts], StartContext],
         resolver: Resolver,
         catalogue: Catalogue | None,
         key: Callable[[VmFacts], Any],
-        wish: Wish,
+        wish: ConversionWish,
     ) -> None:
         self._around, self._resolver, self._catalogue, self._key, self._wish = around, resolver, catalogue, key, wish
         self._choices: dict[str, Choices] = {}
@@ -149,7 +149,7 @@ class Suggesting:
         fewer = sorted((each[2].fewer for each in tried if each[2].fewer), key=len)
         return FEWER.format(", ".join(fewer[0])) if fewer else REFUSED
 
-    def _tried(self, was: Before, around: Around) -> list[Tried]:
+    def _tried(self, was: StartedVm, around: StartContext) -> list[Tried]:
         """The instancetypes of the VM's size, and larger ones where it can have none of these."""
         choices, proven = (
             self.choices(was.facts, around),
@@ -159,7 +159,7 @@ class Suggesting:
         found += [each for tried in found for each in self._laid_out(tried, was, around)]
         return found if any(self._is_taken(each[2]) for each in found) else [*found, *proven(choices.larger(was.size))]
 
-    def _laid_out(self, tried: Tried, was: Before, around: Around) -> Iterator[Tried]:
+    def _laid_out(self, tried: Tried, was: StartedVm, around: StartContext) -> Iterator[Tried]:
         """The same with preferences that lay out the vCPUs as the VM has them, and change nothing else."""
         differs = any(each.path in TOPOLOGY for each in tried[2].changes)
         if tried[2].sort != HEADROOM or not differs or was.facts.resolution.preference or self._wish.preference:
@@ -169,7 +169,7 @@ class Suggesting:
             if laid_out(was.size.vcpus, each.spec, was.facts.release) == wanted:
                 yield from (found for found in _proven([tried[0]], was, around, each) if found[2].sort == EXACT)
 
-    def _own(self, was: Before, around: Around) -> Tried | None:
+    def _own(self, was: StartedVm, around: StartContext) -> Tried | None:
         made = made_for(was.facts.vm, was.instance, was.facts.release)
         if made and (was.facts.resolution.preference or self._wish.preference):
             made = made.but(topology=None)
@@ -178,7 +178,7 @@ class Suggesting:
         wanted = self._wanted(was.facts)
         return next(_proven([named(made, self._wish.scheme, self._names)], was, around, wanted), None)
 
-    def choices(self, vm: VmFacts, around: Around) -> Choices:
+    def choices(self, vm: VmFacts, around: StartContext) -> Choices:
         """The instancetypes that a VM may refer to."""
         namespace = effective_namespace(vm.entry.obj)
         if namespace not in self._choices:
@@ -193,7 +193,7 @@ class Suggesting:
         return self._resolver.resolve(wanted, namespace=effective_namespace(vm.entry.obj)).preference
 
 
-def _proven(found: Iterable[Instancetype], was: Before, around: Around, gets: Found | None) -> Iterator[Tried]:
+def _proven(found: Iterable[Instancetype], was: StartedVm, around: StartContext, gets: Found | None) -> Iterator[Tried]:
     """The VM with each of the instancetypes that change nothing but its size, and with a preference that it gets."""
     for each in found:
         plain = proof(was, each, around)
@@ -208,7 +208,7 @@ def _rank(tried: Tried) -> tuple[int, bool, int]:
     return CLASSES.index(tried[2].sort), tried[0].deprecated, len(tried[2].changes)
 
 
-class Group(Value):
+class ShapeGroup(Value):
     """Flat VMs for which one instancetype would be made, and what that changes; `nearest` is the best that exists."""
 
     own: Instancetype
@@ -217,14 +217,14 @@ class Group(Value):
     members: tuple[Suggestion, ...]
 
 
-def groups(found: Iterable[Suggestion]) -> list[Group]:
+def groups(found: Iterable[Suggestion]) -> list[ShapeGroup]:
     """The VMs by the instancetype that would be made for them, the largest group first."""
     by_name: dict[tuple[str, str], list[Suggestion]] = {}
     for each in found:
         if each.own:
             by_name.setdefault((each.own.name, each.own_proof.sort), []).append(each)
     made = [
-        Group(own=each[0].own, proof=each[0].own_proof, nearest=each[0].nearest, members=tuple(each))
+        ShapeGroup(own=each[0].own, proof=each[0].own_proof, nearest=each[0].nearest, members=tuple(each))
         for each in by_name.values()
         if each[0].own
     ]

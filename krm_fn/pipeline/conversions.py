@@ -9,8 +9,8 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.converting import usage
-from krm_fn.converting.conversion import EXACT, HEADROOM, Around, Before, PodSize, Proof, before, judged, started
-from krm_fn.converting.suggesting import Suggesting, Suggestion, Wish
+from krm_fn.converting.conversion import EXACT, HEADROOM, PodSize, Proof, StartContext, StartedVm, before, judged, started
+from krm_fn.converting.suggesting import ConversionWish, Suggesting, Suggestion
 from krm_fn.converting.usage import Fit, Peak
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.pods import LaunchContext, pod_size
@@ -31,7 +31,7 @@ LIMIT: Path = ("spec", "domain", "resources", "limits", "memory")
 class Conversions:
     """Converts the VMs of a bundle whose facts these are; they must be those of mode `validate`."""
 
-    def __init__(self, facts: BundleFacts, wish: Wish) -> None:
+    def __init__(self, facts: BundleFacts, wish: ConversionWish) -> None:
         self._facts, starts = facts, Starts(facts)
         self._presets = starts.instances.presets
         shipped = facts.config.catalogue != "none" and facts.cluster.deploys_catalogue(facts.release)
@@ -57,30 +57,34 @@ class Conversions:
         """The VMs of the bundle itself."""
         return [vm for vm in self._facts.vms if not self._facts.bundle.is_context(vm.entry.item)]
 
-    def before(self, vm: VmFacts) -> Before | None:
+    def before(self, vm: VmFacts) -> StartedVm | None:
         """A VM as it starts, None where KubeVirt starts no instance of it."""
         return None if vm.resolution.errors else before(vm, self.around(vm))
 
-    def judged(self, was: Before, vm: VmFacts) -> Proof | None:
+    def judged(self, was: StartedVm, vm: VmFacts) -> Proof | None:
         """What is different of a VM, None where KubeVirt starts no instance of it."""
         around = self.around(vm)
         instance = None if vm.resolution.errors else started(vm, vm.resolution, around)
         return judged(was, instance, around) if instance is not None else None
 
-    def around(self, vm: VmFacts) -> Around:
+    def around(self, vm: VmFacts) -> StartContext:
         """What a VM starts in."""
         facts, namespace = self._facts, effective_namespace(vm.entry.obj)
         launch = LaunchContext(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
         presets = self._presets.seen_by(vm.entry.obj["apiVersion"], namespace) if self._presets else NONE
 
-        return Around(bundle=facts.bundle, presets=presets, pods=partial(_size, around=launch))
+        return StartContext(bundle=facts.bundle, presets=presets, pods=partial(_size, around=launch))
 
 
 def with_conversions(facts: BundleFacts) -> BundleFacts:
     """The facts with those of the rule about flat VMs. Nothing is said of releases whose pods are not known."""
     if not is_measured("pods", facts.release):
         return facts
-    found = (each for each in Conversions(facts, Wish()).suggestions() if each.instancetype and each.sort in (EXACT, HEADROOM))
+    found = (
+        each
+        for each in Conversions(facts, ConversionWish()).suggestions()
+        if each.instancetype and each.sort in (EXACT, HEADROOM)
+    )
     return facts.but(
         conversions=tuple(
             ConversionFacts(

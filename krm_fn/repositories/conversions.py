@@ -15,7 +15,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object, Ref, ref_of
 from krm_fn.base.paths import get
 from krm_fn.converting.rewriting import Rewriting, ToInstancetype, matchers_of
-from krm_fn.converting.suggesting import Suggestion, Wish
+from krm_fn.converting.suggesting import ConversionWish, Suggestion
 from krm_fn.kubevirt.holders import vm_path
 from krm_fn.pipeline.capacity import facts_of
 from krm_fn.pipeline.conversions import Conversions
@@ -35,7 +35,7 @@ NO_PATCH = "{} gets another instancetype than the others, and no patch of it say
 NOT_WRITTEN = "an alias, an anchor or a tag stands in its text"
 
 
-class Part(NamedTuple):
+class VmDocument(NamedTuple):
     """A document that says something of a VM: where it is written, what it has, and the path of the VM in the object."""
 
     place: WritingPlace
@@ -47,17 +47,17 @@ class Part(NamedTuple):
         return os.path.realpath(file), item, path, inside
 
 
-class Candidate(NamedTuple):
+class WrittenVm(NamedTuple):
     """A VM of one unit that is to be changed, how, and where it is written. `patches` come outermost first."""
 
     unit: str
     facts: VmFacts
     change: Rewriting
-    base: Part
-    patches: tuple[Part, ...]
+    base: VmDocument
+    patches: tuple[VmDocument, ...]
 
     @property
-    def concerned(self) -> list[Part]:
+    def concerned(self) -> list[VmDocument]:
         """The patches that have something of it."""
         return [each for each in self.patches if self.change.patch(each.written) is not each.written]
 
@@ -84,14 +84,14 @@ def to_instancetype(found: Suggestion) -> ToInstancetype:
 
 def quick_fix(material: Material, ref: Ref) -> Fix | None:
     """The change with which a flat VM refers to its nearest instancetype, if all of it is in one document of a file."""
-    found = Conversions(facts_of_material(material), Wish()).suggestions()
+    found = Conversions(facts_of_material(material), ConversionWish()).suggestions()
     chosen = next((each for each in found if ref_of(each.facts.entry.obj) == ref), None)
     place = located(material, chosen.facts, to_instancetype(chosen), "") if chosen and chosen.instancetype else UNKNOWN
-    edits = planned([place])[0] if isinstance(place, Candidate) else []
+    edits = planned([place])[0] if isinstance(place, WrittenVm) else []
     return edits[0].fixes[0] if edits and len(edits[0].fixes) == 1 else None
 
 
-def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) -> Candidate | str:
+def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) -> WrittenVm | str:
     """The VM with where it is written, or why that is not known."""
     entry, target = facts.entry, material.target
     file, index = material.found.places[entry.item]
@@ -104,7 +104,7 @@ def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) ->
     written = _written(base) if base and base.file else None
     if base is None or not isinstance(written, dict) or vm_path(written) is None:
         return UNKNOWN
-    return Candidate(unit, facts, change, Part(base, written), tuple(Part(*each) for each in patches))
+    return WrittenVm(unit, facts, change, VmDocument(base, written), tuple(VmDocument(*each) for each in patches))
 
 
 def _written(place: WritingPlace) -> Any:
@@ -113,37 +113,37 @@ def _written(place: WritingPlace) -> Any:
     return get(text.items, (place.item, *place.path)) if text and 0 <= place.item < len(text.items) else None
 
 
-class Edit(NamedTuple):
+class BaseEdit(NamedTuple):
     """The VMs that one base makes, and the values that change in it and in their patches."""
 
-    users: tuple[Candidate, ...]
+    users: tuple[WrittenVm, ...]
     fixes: tuple[Fix, ...]
 
 
 class Refusal(NamedTuple):
     """A VM that is left alone, and why."""
 
-    candidate: Candidate
+    candidate: WrittenVm
     reason: str
 
 
-def planned(found: Iterable[Candidate]) -> tuple[list[Edit], list[Refusal]]:
+def planned(found: Iterable[WrittenVm]) -> tuple[list[BaseEdit], list[Refusal]]:
     """The edits of each base, and the VMs that are left alone."""
-    by_base: dict[tuple[Any, ...], list[Candidate]] = {}
+    by_base: dict[tuple[Any, ...], list[WrittenVm]] = {}
     for each in found:
         by_base.setdefault(each.base.key, []).append(each)
-    edits: list[Edit] = []
+    edits: list[BaseEdit] = []
     refused: list[Refusal] = []
     for users in by_base.values():
         made = _of_base(users)
         if isinstance(made, str):
             refused += (Refusal(each, made) for each in users)
         else:
-            edits.append(Edit(tuple(users), tuple(made)))
+            edits.append(BaseEdit(tuple(users), tuple(made)))
     return edits, refused
 
 
-def _of_base(users: Sequence[Candidate]) -> list[Fix] | str:
+def _of_base(users: Sequence[WrittenVm]) -> list[Fix] | str:
     """The edits of a base and its patches, or why there are none."""
     plain = [each for each in users if not each.concerned]
     common = Counter(each.change.key for each in plain or users).most_common(1)[0][0]
@@ -164,7 +164,7 @@ def _of_base(users: Sequence[Candidate]) -> list[Fix] | str:
     return why or [_fix(part, new) for part, new in edits.values()]
 
 
-def _fix(part: Part, new: Any) -> Fix:
+def _fix(part: VmDocument, new: Any) -> Fix:
     file, item, path, inside = part.place
     return Fix(file=file, item=item, path=path, inside=inside, current=part.written, proposed=new)
 
@@ -183,9 +183,9 @@ class NewText(NamedTuple):
         return self.stamp.real if self.stamp else os.path.realpath(self.file)
 
 
-def texts(edits: Sequence[Edit]) -> tuple[list[NewText], list[Edit]]:
+def texts(edits: Sequence[BaseEdit]) -> tuple[list[NewText], list[BaseEdit]]:
     """The new texts of files, and the edits that can't be written, which are not in the texts."""
-    left: list[Edit] = []
+    left: list[BaseEdit] = []
     while True:
         made, failed = _texts(each.fixes for each in edits if each not in left)
         if not failed:
