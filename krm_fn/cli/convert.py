@@ -69,7 +69,7 @@ UNRESOLVED = "what it refers to is not known; check says why"
 def convert(
     *, to: str, only: str, selected: tuple[str, ...], own_file: str | None, check: bool, diff: bool, **flags: Any
 ) -> int:
-    """Convert VMs that say their sizes to instancetypes, in their files.
+    """Convert VMs to instancetypes, or back, in their files.
 
     The input is files and folders. suggest shows what would be done. Comments, order and all other text stay. A base that
     overlays use is converted where all of them can be; patches with sizes lose these, and name another instancetype where

@@ -38,7 +38,7 @@ from krm_fn.sources.files import read_named
 )
 @options.config_options
 def suggest(*, output: str, own: bool, usage_file: str | None, spare: int, **flags: Any) -> int:
-    """Suggest an instancetype for each VM that says its size itself.
+    """Suggest instancetypes for VMs without one.
 
     The input is files, folders, kustomizations (-k DIR) or stdin (-). The kustomizations in a folder are built, offline.
 
