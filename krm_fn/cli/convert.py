@@ -15,6 +15,7 @@ import click
 
 from krm_fn import yamlio
 from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object, kind_of, name_of, ref_of
 from krm_fn.cli import conversions, inplace_folders, options, progress, suggestions
@@ -29,6 +30,7 @@ from krm_fn.converting.conversion import EXACT, HEADROOM
 from krm_fn.converting.rewriting import ToFlat, matchers_of
 from krm_fn.converting.suggesting import ConversionWish
 from krm_fn.pipeline.conversions import Conversions
+from krm_fn.repositories.bases import Bases
 from krm_fn.repositories.conversions import (
     NewText,
     facts_of_material,
@@ -42,6 +44,7 @@ from krm_fn.sources.files import read_named
 ONLY = {"exact": (EXACT,), "headroom": (EXACT, HEADROOM), "all": (EXACT, HEADROOM, "differs")}
 TEMPLATED = "it stands in a template: convert writes VMs only"
 NOT_SELECTED = "it is not selected"
+ELSEWHERE = "{} changes it, and is outside of the paths; name a folder that has both"
 UNRESOLVED = "what it refers to is not known; check says why"
 
 
@@ -91,6 +94,7 @@ def convert(
             work = _to_flat(read, selected)
         else:
             work = _to_instancetypes(read, wish_of(flags, own=own_file is not None), ONLY[only], selected, more)
+    _leave_used_elsewhere(work, read, request)
     new = [each for each in proven(request, read, work, more, bar) if each.after != each.before]
     if own_file and (own := _own_text(own_file, work)):
         new.append(own)
@@ -125,6 +129,18 @@ def _to_instancetypes(
                 own = tuple(conversions.manifests([found]))
                 work.jobs.append(Job(place, found.proof.changes, own, f"{size.name} ({found.sort})"))
     return work
+
+
+def _leave_used_elsewhere(work: ConversionWork, read: Sequence[ReadBundle], request: CommandRequest) -> None:
+    """Leave the VMs alone that kustomizations change which are not read: these would need changes, too."""
+    if not work.jobs:
+        return
+    here = {os.path.realpath(each.unit.target.folder) for each in read if each.unit.target}
+    around = inplace_folders.targets_around(request.flags["paths"], follow=request.flags["follow_links"])
+    bases = Bases([each for each in around if os.path.realpath(each.folder) not in here])
+    for job in work.jobs:
+        if change := bases.change(job.candidate.base.place.file, job.candidate.base.written):
+            work.leave(job.candidate, ELSEWHERE.format(file_name(change.file)))
 
 
 def _unwanted(each: Suggested, classes: Sequence[str], selected: Sequence[str]) -> str:
