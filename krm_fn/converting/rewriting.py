@@ -13,7 +13,7 @@ from krm_fn.base.paths import Path, as_map, canonical, copy, drop, get, put
 from krm_fn.base.value import Value
 from krm_fn.converting.conversion import SIZED
 from krm_fn.kubevirt.configuration import Cluster, merged
-from krm_fn.kubevirt.expand import apply, expand
+from krm_fn.kubevirt.expand import apply, expand, without_matchers
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
 from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
@@ -134,19 +134,31 @@ class ToFlat(Rewriting):
         return canonical([each and each.spec for each in (self.instancetype, self.preference)])
 
     def manifest(self, written: Object) -> Object | str:
-        vm, (size, preference) = as_map(get(written, self.at)), (self.instancetype, self.preference)
-        if preference:
-            vm = with_storage_classes(vm, preference.spec, self.release)
-        found = expand(
-            vm,
+        vm = as_map(get(written, self.at))
+        new = self._with_all(vm) if self.preference else self._with_sizes(vm)
+        return self._inside(written, new) if new is not None else CONFLICT
+
+    def _with_sizes(self, vm: Object) -> Object | None:
+        """The VM with what the instancetype gives; None where it has some of that itself."""
+        size, template = self.instancetype, copy(get(vm, TEMPLATE))
+        if not isinstance(template, dict) or size is None:
+            return None
+        found = apply(template, instancetype=size.spec, preference=None, release=self.release, table=size.table)
+        return None if found else without_matchers(vm, template)
+
+    def _with_all(self, vm: Object) -> Object | None:
+        """The VM as it is rendered, with its default devices: the preference is for these, too."""
+        size, preference = self.instancetype, self.preference
+        spec = preference.spec if preference else {}
+        return expand(
+            with_storage_classes(vm, spec, self.release),
             instancetype=size.spec if size else None,
-            preference=preference.spec if preference else None,
+            preference=spec,
             cluster=self.cluster,
             release=self.release,
             defaults=False,
             table=size.table if size else "instancetype",
-        )
-        return self._inside(written, found.vm) if found.vm is not None else CONFLICT
+        ).vm
 
     def patch(self, written: Any, over: Self | None = None, base: Object | None = None) -> Any:
         more: Object = {}
