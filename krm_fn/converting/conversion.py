@@ -44,6 +44,7 @@ SIZED: tuple[Path, ...] = (
     ("domain", "resources", "limits"),
     ("domain", "resources"),
 )
+NO_INSTANCE, NO_MEMORY = "its presets or its network are refused", "it has no memory"
 NAMES = frozenset(name for names in NAMED_BY.values() for name in names.values())
 
 TYPE_CHECKING = False
@@ -121,17 +122,19 @@ def is_flat(facts: VmFacts) -> bool:
     return not (named or facts.resolution.errors) and isinstance(get(facts.vm, INSTANCE_SPEC), dict)
 
 
-def before(facts: VmFacts, around: StartContext) -> StartedVm | None:
-    """The VM as it starts now; None where no instance of it starts."""
+def before(facts: VmFacts, around: StartContext) -> StartedVm | str:
+    """The VM as it starts now, or why no instance of it starts."""
     instance = started(facts, facts.resolution, around)
-    size = size_of_guest(instance) if instance else None
-    if instance is None or size is None:
-        return None
+    if isinstance(instance, str):
+        return instance
+    size = size_of_guest(instance)
+    if size is None:
+        return NO_MEMORY
     return StartedVm(facts=facts, instance=_shown(instance), size=size, pod=around.pods(instance))
 
 
-def started(facts: VmFacts, resolution: Resolution, around: StartContext) -> Object | None:
-    """The complete instance of a VM with these references; None where KubeVirt starts none."""
+def started(facts: VmFacts, resolution: Resolution, around: StartContext) -> Object | str:
+    """The complete instance of a VM with these references, or why KubeVirt starts none."""
     instance = start(
         resolution,
         owner=facts.entry.obj,
@@ -141,10 +144,10 @@ def started(facts: VmFacts, resolution: Resolution, around: StartContext) -> Obj
         release=facts.release,
         presets=around.presets,
     ).instance
-    refused = instance is not None and any(
-        cause.sure for cause in start_causes(instance, cluster=facts.cluster, release=facts.release)
-    )
-    return None if refused else instance
+    if instance is None:
+        return NO_INSTANCE
+    causes = start_causes(instance, cluster=facts.cluster, release=facts.release)
+    return next((cause.message for cause in causes if cause.sure), "") or instance
 
 
 def _shown(instance: Object) -> Object:
@@ -219,7 +222,7 @@ def proof(
     preference = gets or facts.resolution.preference
     resolution = facts.resolution.but(vm=made.vm, instancetype=found.found, preference=preference)
     instance = started(facts, resolution, around)
-    return (made, judged(was, instance, around)) if instance is not None else None
+    return None if isinstance(instance, str) else (made, judged(was, instance, around))
 
 
 def _own_preference(found: Instancetype) -> Found | None:

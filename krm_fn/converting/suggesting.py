@@ -38,7 +38,7 @@ from krm_fn.rules.facts.vms import VmFacts
 Tried = tuple[Instancetype, Converted, Proof]
 
 # Why there is no suggestion for a VM.
-NOT_STARTED = "KubeVirt starts no instance of it, so nothing can be compared"
+NOT_STARTED = "KubeVirt starts no instance of it: {}"
 REFUSED = "KubeVirt refuses it with each instancetype that is large enough"
 TOO_LARGE = "no instancetype is as large"
 FEWER = "with the nearest instancetypes it has less: {}; accept that with --allow-smaller"
@@ -117,8 +117,8 @@ class Suggesting:
     def _new(self, vm: VmFacts) -> Suggestion:
         around = self._around(vm)
         was = before(vm, around)
-        if was is None:
-            return Suggestion(facts=vm, sort=NONE, reason=NOT_STARTED)
+        if isinstance(was, str):
+            return Suggestion(facts=vm, sort=NONE, reason=NOT_STARTED.format(was))
         tried, own = self._tried(was, around), self._own(was, around)
         existing = [each for each in tried if self._is_taken(each[2])]
         taken = [*existing, own] if own and self._wish.own and self._is_taken(own[2]) else existing

@@ -9,7 +9,18 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.converting import usage
-from krm_fn.converting.conversion import EXACT, HEADROOM, PodSize, Proof, StartContext, StartedVm, before, judged, started
+from krm_fn.converting.conversion import (
+    EXACT,
+    HEADROOM,
+    NO_INSTANCE,
+    PodSize,
+    Proof,
+    StartContext,
+    StartedVm,
+    before,
+    judged,
+    started,
+)
 from krm_fn.converting.suggesting import ConversionWish, Suggesting, Suggestion
 from krm_fn.converting.usage import Fit, Peak
 from krm_fn.kubevirt import catalogue
@@ -47,8 +58,7 @@ class Conversions:
         """The VMs of which peaks are known, each with an instancetype that is smaller and holds these and some percent more."""
         for vm in self.vms:
             key = effective_namespace(vm.entry.obj), name_of(vm.entry.obj)
-            was = self.before(vm) if key in peaks else None
-            if was:
+            if (was := self.before(vm) if key in peaks else None) is not None:
                 found = usage.smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
                 yield Fit(namespace=key[0], name=key[1], size=was.size, peak=peaks[key], smaller=found)
 
@@ -59,13 +69,14 @@ class Conversions:
 
     def before(self, vm: VmFacts) -> StartedVm | None:
         """A VM as it starts, None where KubeVirt starts no instance of it."""
-        return None if vm.resolution.errors else before(vm, self.around(vm))
+        found = NO_INSTANCE if vm.resolution.errors else before(vm, self.around(vm))
+        return None if isinstance(found, str) else found
 
     def judged(self, was: StartedVm, vm: VmFacts) -> Proof | None:
         """What is different of a VM, None where KubeVirt starts no instance of it."""
         around = self.around(vm)
-        instance = None if vm.resolution.errors else started(vm, vm.resolution, around)
-        return judged(was, instance, around) if instance is not None else None
+        instance = NO_INSTANCE if vm.resolution.errors else started(vm, vm.resolution, around)
+        return None if isinstance(instance, str) else judged(was, instance, around)
 
     def around(self, vm: VmFacts) -> StartContext:
         """What a VM starts in."""
