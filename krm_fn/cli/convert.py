@@ -45,6 +45,7 @@ ONLY = {"exact": (EXACT,), "headroom": (EXACT, HEADROOM), "all": (EXACT, HEADROO
 TEMPLATED = "it stands in a template: convert writes VMs only"
 NOT_SELECTED = "it is not selected"
 ELSEWHERE = "{} changes it, and is outside of the paths; name a folder that has both"
+UNBUILT = "what applies it can't be built"
 UNRESOLVED = "what it refers to is not known; check says why"
 
 
@@ -119,7 +120,7 @@ def _to_instancetypes(
                 continue
             size = found.instancetype
             place = located(bundle.material, found.facts, to_instancetype(found), each.target)
-            reason = _unwanted(each, classes, selected)
+            reason = UNBUILT if bundle.parsed.problem else _unwanted(each, classes, selected)
             if isinstance(place, str):
                 work.left.append(Left(each.target, obj, reason or place))
             elif reason or size is None:
@@ -173,6 +174,7 @@ def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> ConversionW
             change = ToFlat(at=vm.prefix, release=vm.release, instancetype=size, preference=preference, cluster=vm.cluster)
             place = located(bundle.material, vm, change, bundle.unit.name)
             reason = NOT_SELECTED if not _is_selected(vm, selected) else UNRESOLVED if found.errors else ""
+            reason = UNBUILT if bundle.parsed.problem else reason
             if isinstance(place, str):
                 work.left.append(Left(bundle.unit.name, vm.entry.obj, reason or place))
             elif reason:

@@ -87,7 +87,8 @@ def proven(
     request: CommandRequest, read: Sequence[ReadBundle], work: ConversionWork, more: Sequence[Object], bar: Progress
 ) -> list[NewText]:
     """The new texts with which each instance differs as told, and in nothing else."""
-    before = {key: found for bundle in read for key, found in _instances(bundle, more)}
+    built = [bundle for bundle in read if not bundle.parsed.problem]
+    before = {key: found for bundle in built for key, found in _instances(bundle, more)}
     while True:
         made = _made(work)
         if not work.jobs:
@@ -129,6 +130,8 @@ def _failures(
     """The VMs that are not proven, with what is wrong."""
     seen = set()
     for bundle in again:
+        if bundle.parsed.problem:
+            continue
         found = Conversions(facts_of_material(bundle.material, more), ConversionWish())
         for vm in found.vms:
             key = _key(bundle.unit.name, vm)

@@ -78,4 +78,4 @@ def _peaks(file: str) -> dict[usage.Key, usage.Peak]:
     except UnicodeDecodeError:
         raise InputError("the file is not in UTF-8", file=file) from None
     except InputError as error:
-        raise InputError(error.message, file=file, line=error.line) from None
+        raise InputError(error.message, file=file, line=error.line, column=error.column) from None

@@ -26,7 +26,6 @@ GUEST: Path = ("domain", "memory", "guest")
 # StartedVm this release, a VM with an instancetype must not have the block `memory` at all.
 WHOLE_MEMORY_UNTIL: Version = (1, 7)
 MOST_PERCENT = 99
-NEAREST = 4  # larger instancetypes that are tried where none has the VM's size
 DEFAULT_SCHEME = "{vcpus}vcpu-{memory}"
 
 
@@ -114,11 +113,10 @@ class Choices:
         start = bisect_left(self._keys, size.key)
         return self.all[start : bisect_left(self._keys, (size.nanos, size.vcpus + 1))]
 
-    def larger(self, size: Size) -> list[Instancetype]:
-        """The nearest ones that are larger, the one with the least memory first."""
+    def larger(self, size: Size) -> Iterator[Instancetype]:
+        """Those that are larger, the ones with the least memory first."""
         start = bisect_left(self._keys, size.key)
-        found = [each for each in self.all[start:] if each.size.holds(size) and each.size != size]
-        return found[:NEAREST]
+        return (each for each in self.all[start:] if each.size.holds(size) and each.size != size)
 
 
 def available(bundle: Bundle, resolver: Resolver, catalogue: Catalogue | None, namespace: str) -> Choices:

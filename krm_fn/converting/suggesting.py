@@ -6,6 +6,7 @@ A VM that equals an earlier one in all that its instance depends on gets the sam
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 
 from krm_fn.base.annotations import Any, Callable, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import effective_namespace
@@ -37,6 +38,7 @@ from krm_fn.rules.facts.vms import VmFacts
 
 Tried = tuple[Instancetype, Converted, Proof]
 
+NEAREST = 3  # larger instancetypes that are compared where none has the VM's size
 # Why there is no suggestion for a VM.
 NOT_STARTED = "KubeVirt starts no instance of it: {}"
 REFUSED = "KubeVirt refuses it with each instancetype that is large enough"
@@ -157,7 +159,9 @@ class Suggesting:
         )
         found = [*proven(choices.of_size(was.size))]
         found += [each for tried in found for each in self._laid_out(tried, was, around)]
-        return found if any(self._is_taken(each[2]) for each in found) else [*found, *proven(choices.larger(was.size))]
+        if any(self._is_taken(each[2]) for each in found):
+            return found
+        return [*found, *islice(proven(choices.larger(was.size)), NEAREST)]
 
     def _laid_out(self, tried: Tried, was: StartedVm, around: StartContext) -> Iterator[Tried]:
         """The same with preferences that lay out the vCPUs as the VM has them, and change nothing else."""

@@ -63,7 +63,7 @@ def read(rows: Iterable[Mapping[str, str | None]]) -> dict[Key, Peak]:
     for line, row in enumerate(rows, start=2):
         missing = [column for column in COLUMNS if not (row.get(column) or "").strip()]
         if missing:
-            raise InputError(f"{missing[0]} has no value; expected the columns {', '.join(COLUMNS)}", line=line)
+            raise InputError(f"{missing[0]} has no value; expected the columns {', '.join(COLUMNS)}", line=line, column=1)
         key = (row["namespace"] or "").strip(), (row["name"] or "").strip()
         peak = Peak(vcpus=_number(row["vcpus"] or "", "vcpus", line), nanos=_bytes(row["memory"] or "", line))
         known = found.get(key, peak)
@@ -77,7 +77,7 @@ def _number(text: str, column: str, line: int) -> int:
     except InvalidOperation:
         value = Decimal(-1)
     if not value.is_finite() or value < 0 or value.adjusted() > 2 * len(str(NANO)):
-        raise InputError(f"{column} is {text.strip()!r}; expected a number of 0 or more", line=line)
+        raise InputError(f"{column} is {text.strip()!r}; expected a number of 0 or more", line=line, column=1)
     return int(value)
 
 
