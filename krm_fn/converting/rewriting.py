@@ -13,7 +13,7 @@ from krm_fn.base.paths import Path, as_map, canonical, copy, drop, get, put
 from krm_fn.base.value import Value
 from krm_fn.converting.conversion import SIZED
 from krm_fn.kubevirt.configuration import Cluster, merged
-from krm_fn.kubevirt.expand import apply, expand, without_matchers
+from krm_fn.kubevirt.expand import apply, apply_autoattach_preferences, expand, without_matchers
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
 from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
@@ -147,9 +147,15 @@ class ToFlat(Rewriting):
         return None if found else without_matchers(vm, template)
 
     def _with_all(self, vm: Object) -> Object | None:
-        """The VM as it is rendered, with its default devices: the preference is for these, too."""
-        size, preference = self.instancetype, self.preference
+        """The VM as it is rendered, with its default devices: the preference is for these, too.
+
+        As where an instance starts, the preference says first which of these there are.
+        """
+        size, preference, template = self.instancetype, self.preference, copy(get(vm, TEMPLATE))
         spec = preference.spec if preference else {}
+        if isinstance(template, dict):
+            apply_autoattach_preferences(template, spec, self.release)
+            vm = {**vm, "spec": {**vm["spec"], "template": template}}
         return expand(
             with_storage_classes(vm, spec, self.release),
             instancetype=size.spec if size else None,
