@@ -79,7 +79,7 @@ def convert(
     overlays use is converted where all of them can be; patches with sizes lose these, and name another instancetype where
     theirs differs. --to flat is the way back: VMs get the values of what they refer to.
 
-    StartedVm anything is written, the new files are read and built, and each instance is compared with the one before. A VM
+    Before anything is written, the new files are read and built, and each instance is compared with the one before. A VM
     whose instance would differ otherwise than told is left alone.
 
     The exit code is 1 if something can't be read or built, and with --check if a file would change.

@@ -156,6 +156,11 @@ def _shown(instance: Object) -> Object:
     return {"annotations": notes, "spec": stored_spec(as_map(instance["spec"]))}
 
 
+def has_traits(was: StartedVm, found: Instancetype) -> bool:
+    """False for an instancetype that surely changes more than sizes: it sets what the VM has otherwise."""
+    return all(get(was.instance["spec"], path) == value for path, value in found.traits if path[:1] == ("domain",))
+
+
 def converted(
     vm: Object, found: Instancetype, release: Release, *, has: Found | None = None, gets: Found | None = None
 ) -> Converted | None:

@@ -8,9 +8,10 @@ from krm_fn.base.annotations import Any, Iterable, Iterator
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import Object, Ref, name_of
-from krm_fn.base.paths import Path, as_map, copy, get
+from krm_fn.base.paths import Path, as_map, copy, get, leaves
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.catalogue import Catalogue
+from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.fields.memory import overcommitted
 from krm_fn.kubevirt.fields.topology import counts, laid_out, named_topology, whole_number
@@ -23,7 +24,15 @@ from krm_fn.kubevirt.resolve.matcher import API_VERSION
 
 CATALOGUE, BUNDLE, OWN = "catalogue", "bundle", "own"
 GUEST: Path = ("domain", "memory", "guest")
-# StartedVm this release, a VM with an instancetype must not have the block `memory` at all.
+RESOURCES: Path = ("domain", "resources")
+SIZED = frozenset(
+    (
+        GUEST,
+        ("domain", "memory", "maxGuest"),
+        *(("domain", "cpu", key) for key in ("sockets", "cores", "threads", "maxSockets")),
+    )
+)
+# Before this release, a VM with an instancetype must not have the block `memory` at all.
 WHOLE_MEMORY_UNTIL: Version = (1, 7)
 MOST_PERCENT = 99
 DEFAULT_SCHEME = "{vcpus}vcpu-{memory}"
@@ -47,7 +56,8 @@ class Size(Value):
 class Instancetype(Value):
     """An instancetype that VMs may refer to. `origin` is the catalogue, the bundle, or a VM for which it was made.
 
-    `topology` is the spec of a preference that belongs to it, None for none.
+    `topology` is the spec of a preference that belongs to it, None for none. `traits` are what it sets beside sizes: paths of
+    an instance's spec with their values.
     """
 
     kind: str
@@ -57,6 +67,7 @@ class Instancetype(Value):
     size: Size
     deprecated: bool = False
     topology: Object | None = None
+    traits: tuple[tuple[Path, Any], ...] = ()
 
     @property
     def matcher(self) -> Object:
@@ -119,11 +130,20 @@ class Choices:
         return (each for each in self.all[start:] if each.size.holds(size) and each.size != size)
 
 
-def available(bundle: Bundle, resolver: Resolver, catalogue: Catalogue | None, namespace: str) -> Choices:
+def available(bundle: Bundle, resolver: Resolver, catalogue: Catalogue | None, namespace: str, release: Release) -> Choices:
     """The instancetypes that a VM of a namespace may refer to."""
     own = {(each.kind, each.name): each for each in _of_bundle(bundle, resolver, namespace)}
     shipped = _of_catalogue(catalogue) if catalogue else ()
-    return Choices([*own.values(), *(each for each in shipped if (each.kind, each.name) not in own)])
+    found = [*own.values(), *(each for each in shipped if (each.kind, each.name) not in own)]
+    return Choices(each.but(traits=tuple(_traits(each.spec, release))) for each in found)
+
+
+def _traits(spec: Object, release: Release) -> Iterator[tuple[Path, Any]]:
+    template: Object = {"metadata": {}, "spec": {"domain": {}}}
+    apply(template, instancetype=spec, preference=None, release=release)
+    for path, value in leaves(template):
+        if path[1:] not in SIZED and path[1:3] != RESOURCES:
+            yield path[1:], value
 
 
 def _of_bundle(bundle: Bundle, resolver: Resolver, namespace: str) -> Iterator[Instancetype]:

@@ -26,6 +26,7 @@ from krm_fn.converting.conversion import (
     StartedVm,
     again,
     before,
+    has_traits,
     is_flat,
     proof,
 )
@@ -38,7 +39,7 @@ from krm_fn.rules.facts.vms import VmFacts
 
 Tried = tuple[Instancetype, Converted, Proof]
 
-NEAREST = 3  # larger instancetypes that are compared where none has the VM's size
+NEAREST = 2  # larger instancetypes that are compared where none has the VM's size
 # Why there is no suggestion for a VM.
 NOT_STARTED = "KubeVirt starts no instance of it: {}"
 REFUSED = "KubeVirt refuses it with each instancetype that is large enough"
@@ -50,7 +51,7 @@ class ConversionWish(Value):
     """What users want. `own`: instancetypes may be made, named by `scheme`. `smaller`: less of something is taken.
 
     `preference` is the name of a preference that VMs without one get, "" for none; `accepted` are the places whose changes,
-    there and below, are no reason to leave a VM alone.
+    there and below, are no reason to leave a VM alone. `larger`: larger instancetypes are looked for where none has the size.
     """
 
     own: bool = False
@@ -58,6 +59,7 @@ class ConversionWish(Value):
     smaller: bool = False
     preference: str = ""
     accepted: tuple[str, ...] = ()
+    larger: bool = True
 
 
 class Suggestion(Value):
@@ -99,6 +101,7 @@ class Suggesting:
         self._choices: dict[str, Choices] = {}
         self._known: dict[Any, Suggestion] = {}
         self._names: dict[str, Object] = {}
+        self._layouts: dict[str, list[Found]] = {}
 
     def all(self, vms: Iterable[VmFacts]) -> Iterator[Suggestion]:
         """The suggestion for each flat VM, in order."""
@@ -121,9 +124,9 @@ class Suggesting:
         was = before(vm, around)
         if isinstance(was, str):
             return Suggestion(facts=vm, sort=NONE, reason=NOT_STARTED.format(was))
-        tried, own = self._tried(was, around), self._own(was, around)
+        tried, own = self._tried(was, around), self._own(was, around) if self._wish.own else None
         existing = [each for each in tried if self._is_taken(each[2])]
-        taken = [*existing, own] if own and self._wish.own and self._is_taken(own[2]) else existing
+        taken = [*existing, own] if own and self._is_taken(own[2]) else existing
         found = Suggestion(facts=vm, sort=NONE, nearest=min(existing, key=_rank)[0] if existing else None)
         if own:
             found = found.but(own=own[0], own_proof=own[2])
@@ -159,7 +162,7 @@ class Suggesting:
         )
         found = [*proven(choices.of_size(was.size))]
         found += [each for tried in found for each in self._laid_out(tried, was, around)]
-        if any(self._is_taken(each[2]) for each in found):
+        if not self._wish.larger or any(self._is_taken(each[2]) for each in found):
             return found
         return [*found, *islice(proven(choices.larger(was.size)), NEAREST)]
 
@@ -169,7 +172,10 @@ class Suggesting:
         if tried[2].sort != HEADROOM or not differs or was.facts.resolution.preference or self._wish.preference:
             return
         wanted = {key: count or 1 for key, count in counts(as_map(get(was.instance, ("spec", "domain", "cpu")))).items()}
-        for each in preferences(around.bundle, self._resolver, self._catalogue, effective_namespace(was.facts.entry.obj)):
+        namespace = effective_namespace(was.facts.entry.obj)
+        if namespace not in self._layouts:
+            self._layouts[namespace] = list(preferences(around.bundle, self._resolver, self._catalogue, namespace))
+        for each in self._layouts[namespace]:
             if laid_out(was.size.vcpus, each.spec, was.facts.release) == wanted:
                 yield from (found for found in _proven([tried[0]], was, around, each) if found[2].sort == EXACT)
 
@@ -186,7 +192,8 @@ class Suggesting:
         """The instancetypes that a VM may refer to."""
         namespace = effective_namespace(vm.entry.obj)
         if namespace not in self._choices:
-            self._choices[namespace] = available(around.bundle, self._resolver, self._catalogue, namespace)
+            found = available(around.bundle, self._resolver, self._catalogue, namespace, vm.release)
+            self._choices[namespace] = found
         return self._choices[namespace]
 
     def _wanted(self, vm: VmFacts) -> Found | None:
@@ -200,6 +207,8 @@ class Suggesting:
 def _proven(found: Iterable[Instancetype], was: StartedVm, around: StartContext, gets: Found | None) -> Iterator[Tried]:
     """The VM with each of the instancetypes that change nothing but its size, and with a preference that it gets."""
     for each in found:
+        if not has_traits(was, each):
+            continue
         plain = proof(was, each, around)
         if plain and plain[1].is_of_sizes:
             made = proof(was, each, around, gets=gets) if gets else plain

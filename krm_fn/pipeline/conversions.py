@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from krm_fn.base.annotations import Iterator, Mapping
+from krm_fn.base.annotations import Any, Iterator, Mapping
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import Path, get
@@ -29,7 +29,7 @@ from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.releases import is_measured
-from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.kubevirt.resolve import MATCHERS, Resolver
 from krm_fn.pipeline.starts import Starts
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.conversions import ConversionFacts
@@ -43,12 +43,18 @@ class Conversions:
     """Converts the VMs of a bundle whose facts these are; they must be those of mode `validate`."""
 
     def __init__(self, facts: BundleFacts, wish: ConversionWish) -> None:
-        self._facts, starts = facts, Starts(facts)
-        self._presets = starts.instances.presets
+        self._facts, self._starts = facts, Starts(facts)
+        self._presets = self._starts.instances.presets
+        self._is_divided = any(facts.bundle.of_kind(matcher.kind) for matcher in MATCHERS)
         shipped = facts.config.catalogue != "none" and facts.cluster.deploys_catalogue(facts.release)
         known = catalogue.of(facts.release) if shipped else None
         resolver = Resolver(bundle=facts.bundle, release=facts.release, catalogue=known)
-        self._suggesting = Suggesting(self.around, resolver, known, starts.key, wish)
+        self._suggesting = Suggesting(self.around, resolver, known, self._key, wish)
+
+    def _key(self, vm: VmFacts) -> Any:
+        """All that the suggestion for a VM depends on; its namespace only where one has instancetypes of its own."""
+        key = self._starts.key(vm)
+        return key[1:] if key and not self._is_divided else key
 
     def suggestions(self) -> Iterator[Suggestion]:
         """The suggestion for each flat VM of the bundle itself."""
