@@ -23,6 +23,8 @@ COMMANDS = (
     "explain",
     "report",
     "deliveries",
+    "suggest",
+    "convert",
     "migrate",
     "test",
     "init",

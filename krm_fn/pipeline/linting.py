@@ -18,6 +18,7 @@ BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "Appli
 # The kinds that make instances without a VM.
 MIGRATION = "VirtualMachineInstanceMigration"
 WITHOUT_VM = tuple(holder.kind for holder in SERVED.values() if holder.vm is None)
+CONVERTIBLE = "could-use-instancetype"  # the rule is off unless the config asks for it
 STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 
 
@@ -47,4 +48,8 @@ def completed(facts: BundleFacts, instances: Instances, refused: Iterable[Admiss
         from krm_fn.pipeline import drift
 
         facts = drift.with_drifts(facts)
+    if facts.config.severity.get(CONVERTIBLE, "off") != "off":
+        from krm_fn.pipeline import conversions
+
+        facts = conversions.with_conversions(facts)
     return facts

@@ -65,7 +65,7 @@ class Starts:
 
     def of_vm(self, vm: VmFacts) -> Launched | None:
         """What a VM leads to, None where no instance starts."""
-        key = self._key(vm)
+        key = self.key(vm)
         if key is None:
             return self._of_vm(vm)
         if key not in self._known:
@@ -74,13 +74,13 @@ class Starts:
 
     def assessment(self, vm: VmFacts) -> Assessment | None:
         """What migrations of a VM's instance depend on, None where none starts. No pod is worked out."""
-        key = self._key(vm)
+        key = self.key(vm)
         if key is None or key not in self._assessed:
             instance, namespace = self.instances.of_vm(vm), effective_namespace(vm.entry.obj)
             self._assessed[key] = None if instance is None else assessed(Launch(instance, self._around(namespace)))
         return self._assessed[key]
 
-    def _key(self, vm: VmFacts) -> tuple[Any, ...] | None:
+    def key(self, vm: VmFacts) -> tuple[Any, ...] | None:
         """All that the pod of a VM depends on, None where that may be more than is looked at here."""
         given = vm.resolution.vm
         reserved = any(get(disk, ("lun", "reservation")) for disk in as_list(get(given, DISKS)))

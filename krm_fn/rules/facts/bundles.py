@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.external import Externals
     from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
+    from krm_fn.rules.facts.conversions import ConversionFacts
     from krm_fn.rules.facts.drifts import DriftFacts
     from krm_fn.rules.facts.evictions import EvictionFacts
     from krm_fn.rules.facts.patches import Patched, Unpatched
@@ -85,10 +86,10 @@ class BundleFacts(Value):
     `surroundings` is what is known beside it.
     Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
     not known), `stopped` (the objects that KubeVirt lets in and whose instances never start), `quotas`, `refused_pods` (the
-    objects whose pods the API server refuses, with the reasons), `evictions` (the machines that a drain can't migrate), and
-    `drifts` (the VMs that Argo CD reports as out of sync); in
-    mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of the config do to VMs,
-    `unevaluated` the policies that can't be evaluated.
+    objects whose pods the API server refuses, with the reasons), `evictions` (the machines that a drain can't migrate), `drifts`
+    (the VMs that Argo CD reports as out of sync), and `conversions` (the VMs that could refer to an instancetype, where the
+    config asks for these); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of
+    the config do to VMs, `unevaluated` the policies that can't be evaluated.
     """
 
     bundle: Bundle
@@ -105,6 +106,7 @@ class BundleFacts(Value):
     refused_pods: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
     evictions: tuple[EvictionFacts, ...] = ()
     drifts: tuple[DriftFacts, ...] = ()
+    conversions: tuple[ConversionFacts, ...] = ()
     stopped: tuple[AdmissionFacts, ...] = ()
     patched: tuple[Patched, ...] = ()
     unpatched: tuple[Unpatched, ...] = ()
