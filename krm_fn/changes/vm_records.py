@@ -14,6 +14,7 @@ from krm_fn.kubevirt.updates.applying import applied, by_replacement
 from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.migration import is_too_long
 from krm_fn.kubevirt.updates.transition import Transition, fresh, transition
+from krm_fn.live.dumps import is_live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def vm_record(pair: Pair, repeats: Repeats) -> Object:
 
 
 def _updated(pair: Pair) -> MigratableKeys:
-    write = applied if pair.how.apply else by_replacement
+    stored = is_live(pair.old.obj) and is_live(pair.new.obj)  # two states of the cluster, and nothing that was sent
+    write = applied if pair.how.apply and not stored else by_replacement
     worlds = pair.origin, pair.world
     found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.assumed)
     gates = unknown_gates(found, pair)

@@ -19,6 +19,7 @@ COMMANDS = (
     "render",
     "check",
     "diff",
+    "drift",
     "capacity",
     "explain",
     "report",

@@ -139,7 +139,7 @@ class _Request:
         new = _annotated(self.manifest)
         patch = merge_patch(body(last), body(new), body(live))
         if not patch:
-            return copy(live)
+            return {**live}
         refuse_strange(self.manifest, self.release)
         return self._updated(as_map(patched(body(live), patch)))
 
