@@ -81,23 +81,25 @@ def side_of(resource_list: Object) -> Side:
 
 
 def side(
-    items: list[Any], settings: Config, external: Sequence[Externals] = (), affixes: tuple[tuple[str, str], ...] = ()
+    items: list[Any],
+    settings: Config,
+    external: Sequence[Externals] = (),
+    affixes: tuple[tuple[str, str], ...] = (),
+    lacking: dumps.Lacking | None = None,
 ) -> Side:
     """The side of these items under a config.
 
     `external` are objects that are in the cluster and that the items lack, `affixes` what kustomizations added to names.
+    `lacking` is what a dump of the cluster lacks; by default, that of the items.
     """
     objects = _last_of_each([entry.obj for entry in entries(items)])
-    lacking = dumps.lacking(objects)
-    external = (*external, lacking) if lacking else external
-    gone = list(dumps.revisions_lacking(objects)) if lacking else []
-    objects += {ref: revision for _, ref, revision in gone}.values()
+    lacking = lacking or dumps.lacking(objects)
+    external = (*external, lacking.external) if lacking.external else external
+    objects += lacking.stand_ins
     found = _side(Bundle(objects, external=external, affixes=affixes), settings)
     found = found.but(open=dict(_open(found)))
     assumed = dict(_external(found)) if external else {}
-    of_revisions: dict[Key, tuple[Ref, ...]] = {}
-    for vm, ref, _ in gone:
-        of_revisions[key_of(vm)] = (*of_revisions.get(key_of(vm), ()), ref)
+    of_revisions = {(key[2], key[3], key[1]): refs for key, refs in lacking.revisions.items()}
     both = {key: (*assumed.get(key, ()), *of_revisions.get(key, ())) for key in (*assumed, *of_revisions)}
     if not assumed:
         return found.but(assumed=both)

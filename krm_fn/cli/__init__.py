@@ -20,6 +20,8 @@ COMMANDS = (
     "check",
     "diff",
     "drift",
+    "adopt",
+    "dump",
     "capacity",
     "explain",
     "report",

@@ -116,9 +116,10 @@ def of_live(given: TreeUnits, git: GitUnits, assumptions: Assumptions) -> UnitDi
     """The answer about a cluster, and git applied to it. Raises: UsageError where nothing is live."""
     live = live_objects(given)
     settings = next(unit.settings for tree in (*git.trees, given) for unit in tree.units.values())
-    base = side(live, settings.config, settings.externals)
+    lacking = dumps.lacking(live)
+    base = side(live, settings.config, settings.externals, lacking=lacking)
     overlay = overlaid(live, git.applied(), base.analysis.release)
-    head = side(overlay.items, git.to.settings(settings.config), settings.externals)
+    head = side(overlay.items, git.to.settings(settings.config), settings.externals, lacking=lacking)
     answer, trees = drifting.drift(base, head, overlay, assumptions), git.trees
     _note(overlay, base)
     unread = {tree.units[key].called: each for tree in trees for key, each in tree.objects.items() if not each.is_whole}
@@ -131,11 +132,13 @@ def _of_unit(unit: Unit, own: Manner) -> Manner:
     delivery = unit.target.delivery if unit.target else None
     if delivery is None:
         return own
+    how = manner_of(delivery)
+    prunes = name_of(delivery.obj) if how["prune"] else ""
     if not delivery.is_of_flux:
-        return OF_ARGOCD[manner_of(delivery)["manner"]]
+        return OF_ARGOCD[how["manner"]].but(prunes=prunes)
     names = {"name": name_of(delivery.obj), "namespace": namespace_of(delivery.obj)}
     labels = tuple((f"{applying.GROUP}/{key}", value) for key, value in names.items() if value)
-    return Manner(manner=SERVER_SIDE, manager=FLUX, migrate="flux", labels=labels, force=True)
+    return Manner(manner=SERVER_SIDE, manager=FLUX, migrate="flux", labels=labels, force=True, prunes=prunes)
 
 
 def _note(overlay: Overlay, base: Side) -> None:

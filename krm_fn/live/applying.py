@@ -168,7 +168,7 @@ class _Request:
         named = {**copy(kept), **as_map(result.pop("metadata", None)), "managedFields": entries(owners)}
         status = {"status": copy(live["status"])} if "status" in live else {}
         stored = {"apiVersion": self.version, "kind": self.manifest.get("kind"), "metadata": named, **result, **status}
-        refuse_stored(stored, self.release, nulls=nulls)
+        refuse_stored(stored, live, self.release, nulls=nulls)
         return stored
 
 

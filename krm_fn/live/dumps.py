@@ -7,6 +7,7 @@ from krm_fn.base.bundle import effective_namespace, is_cluster_kind
 from krm_fn.base.external import External, Externals
 from krm_fn.base.objects import Object, Ref, group_of, kind_of, metadata, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.resolve.matcher import API_VERSION, GROUP
@@ -74,35 +75,48 @@ def key_of(obj: Object) -> Key:
     return group_of(obj), kind, namespace, name_of(obj)
 
 
-def lacking(objects: Sequence[Object]) -> Externals | None:
-    """Stand-ins for the instancetypes and preferences of kinds that a dump has none of; None where nothing is live."""
-    if not any(is_live(obj) for obj in objects if kind_of(obj) == VM):
-        return None
-    present = {kind_of(obj) for obj in objects}
-    return Externals(External(kind=kind) for kind in sorted({*SIZES} - present))
+class Lacking(Value):
+    """What a dump lacks: the kinds of instancetypes and preferences that it has none of, and revisions that its VMs name.
 
-
-def revisions_lacking(objects: Sequence[Object]) -> Iterator[tuple[Object, Ref, Object]]:
-    """The VMs that name a ControllerRevision which the dump lacks, each with the reference and with an object in its place.
-
-    The stand-in has what the VM names today, where the dump has that.
+    `revisions` are the references by the keys of the VMs, `stand_ins` objects in their place: what a VM names today, where the
+    dump has that.
     """
-    known = {(effective_namespace(obj), name_of(obj)) for obj in objects if kind_of(obj) == "ControllerRevision"}
+
+    external: Externals | None = None
+    revisions: dict[Key, tuple[Ref, ...]] = {}  # noqa: RUF012  nobody writes into a Value
+    stand_ins: tuple[Object, ...] = ()
+
+
+def lacking(objects: Sequence[Object]) -> Lacking:
+    """What a dump lacks; nothing where no VM is live. A dump that has a ControllerRevision of a namespace has all of it."""
+    vms = [obj for obj in objects if kind_of(obj) == VM and is_live(obj)]
+    if not vms:
+        return Lacking()
+    present = {kind_of(obj) for obj in objects}
+    complete = {effective_namespace(obj) for obj in objects if kind_of(obj) == "ControllerRevision"}
     sizes = {key_of(obj)[1:]: obj for obj in objects if kind_of(obj) in SIZES}
-    for vm in objects:
-        if kind_of(vm) != VM or not is_live(vm):
-            continue
-        for matcher in MATCHERS:
-            written, status = as_map(get(vm, ("spec", matcher.field))), as_map(get(vm, ("status", matcher.status)))
-            name = text(written.get("revisionName")) or text(get(status, ("controllerRevisionRef", "name")))
-            space = effective_namespace(vm)
-            if not written or not name or (space, name) in known:
-                continue
+    found = [(key_of(vm), *each) for vm in vms if effective_namespace(vm) not in complete for each in _revisions(vm, sizes)]
+    refs: dict[Key, tuple[Ref, ...]] = {}
+    for key, ref, _ in found:
+        refs[key] = (*refs.get(key, ()), ref)
+    return Lacking(
+        external=Externals(External(kind=kind) for kind in sorted({*SIZES} - present)),
+        revisions=refs,
+        stand_ins=tuple({ref: obj for _, ref, obj in found}.values()),
+    )
+
+
+def _revisions(vm: Object, sizes: dict[tuple[str, str, str], Object]) -> Iterator[tuple[Ref, Object]]:
+    space = effective_namespace(vm)
+    for matcher in MATCHERS:
+        written, status = as_map(get(vm, ("spec", matcher.field))), as_map(get(vm, ("status", matcher.status)))
+        name = text(written.get("revisionName")) or text(get(status, ("controllerRevisionRef", "name")))
+        if written and name:
             kind = matcher.kind_named(text(written.get("kind"))) or matcher.cluster_kind
             named = text(written.get("name"))
             given = sizes.get((kind, "" if is_cluster_kind(kind) else space, named))
             ref = Ref(api_version="apps/v1", kind="ControllerRevision", namespace=space, name=name)
-            yield vm, ref, _revision(ref, kind, named, given)
+            yield ref, _revision(ref, kind, named, given)
 
 
 def _revision(ref: Ref, kind: str, named: str, given: Object | None) -> Object:

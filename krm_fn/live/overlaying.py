@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Iterable, Sequence
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, name_of
+from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, name_of, text
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.updates.stored_form import stored
 from krm_fn.live.applying import CLIENT_SIDE, LAST_APPLIED, applied, body
-from krm_fn.live.dumps import Key, is_machine, key_of
+from krm_fn.live.dumps import VM, Key, is_machine, key_of
 from krm_fn.live.merging import compared, is_same
 from krm_fn.live.migrating import CLIENT_SIDE_APPLY
 from krm_fn.live.owners import BEFORE, ApplyConflictError, ApplyRefusedError, owners_of, text_of
@@ -23,12 +24,16 @@ BY_HAND = ("kubectl", BEFORE)
 
 
 class Manner(Value):
-    """How something applies objects: see `applying.applied`. `labels` are what it adds to each object."""
+    """How something applies objects: see `applying.applied`. `labels` are what it adds to each object.
+
+    `prunes` is the name of the delivery, if it deletes objects that it has applied and git no longer has.
+    """
 
     manner: str = CLIENT_SIDE
     manager: str = CLIENT_SIDE_APPLY
     migrate: str = ""
     labels: tuple[tuple[str, str], ...] = ()
+    prunes: str = ""
     force: bool = False
 
 
@@ -54,7 +59,9 @@ def overlaid(live: Sequence[Object], units: Iterable[tuple[Manner, Sequence[Obje
     """
     there = {key_of(obj): obj for obj in live}
     after, refused, contested, given = dict(there), {}, {}, set()
+    pruning: dict[Manner, None] = {}
     for manner, items in units:
+        pruning.setdefault(manner)
         for obj in items:
             key = key_of(obj)
             given.add(key)
@@ -67,13 +74,24 @@ def overlaid(live: Sequence[Object], units: Iterable[tuple[Manner, Sequence[Obje
                 refused[key] = _refused("conflict", (_cause(each["field"], _held(each["manager"])) for each in error.conflicts))
             if old and after[key] is not old and (found := _contested(old, after[key], manner, release)):
                 contested[key] = found
+    pruned = {key for key, obj in there.items() if key not in given and any(_prunes(manner, obj) for manner in pruning)}
     return Overlay(
-        items=list(after.values()),
+        items=[obj for key, obj in after.items() if key not in pruned],
         refused=refused,
         contested=contested,
-        unmanaged=[_named(obj) for key, obj in there.items() if key not in given and is_machine(obj)],
+        unmanaged=[_named(obj) for key, obj in there.items() if key not in {*given, *pruned} and is_machine(obj)],
         ownerless=any(key in there and not metadata(there[key]).get("managedFields") for key in given),
     )
+
+
+def _prunes(manner: Manner, obj: Object) -> bool:
+    """True for an object that the tool has applied, and deletes once git no longer has it."""
+    if not manner.prunes:
+        return False
+    if manner.labels:
+        return all(labels_of(obj).get(key) == value for key, value in manner.labels)
+    marks = {**annotations_of(obj), **labels_of(obj)}
+    return any(text(marks.get(key)).partition(":")[0] == manner.prunes for key in TRACKED)
 
 
 def _named(obj: Object) -> Object:
@@ -126,8 +144,8 @@ def _stored(live: Object, obj: Object, manner: Manner, release: Release) -> Obje
 
 
 def _written(obj: Object) -> Object:
-    """What users write of an object; empty parts of the metadata are none."""
-    found = body(obj)
+    """What users write of an object, as the API server has it; empty parts of the metadata are none."""
+    found = body(stored(obj) if kind_of(obj) == VM else obj)
     named: dict[str, Object] = found.pop("metadata", {})
     texts = {
         key: {name: each for name, each in given.items() if name != LAST_APPLIED}

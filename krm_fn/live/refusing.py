@@ -15,6 +15,7 @@ from krm_fn.kubevirt.schema import table
 from krm_fn.kubevirt.schema.flaws import DUPLICATE, ELSEWHERE, NULL, TYPE, UNKNOWN, WEBHOOKS, Flaw
 from krm_fn.kubevirt.schema.kinds import kind_known
 from krm_fn.kubevirt.schema.node import ANY, SchemaNode, walk
+from krm_fn.live.merging import is_same
 from krm_fn.live.owners import ApplyRefusedError
 
 # What the schema fills in: the place below an entry of `volumes`, and the value.
@@ -61,20 +62,28 @@ def _fields(obj: Object, release: Release) -> dict[str, SchemaNode]:
     return table.of(release).node(row.type).fields if row else {}
 
 
-def refuse_stored(obj: Object, release: Release, *, nulls: bool) -> None:
+def refuse_stored(obj: Object, live: Object, release: Release, *, nulls: bool) -> None:
     """Refuse an object that the schema does not allow. `nulls`: a null counts as a value, as a server-side apply stores it.
 
+    What the live object has already is let in.
+    upstream: k8s.io/apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go
     Raises: ApplyRefusedError.
     """
+    causes = _wrong(obj, release, nulls=nulls)
+    if causes and live:
+        known = _wrong(live, release, nulls=nulls)
+        causes = [path for path in causes if path not in known or not is_same(get(obj, path), get(live, path))]
+    if causes:
+        raise ApplyRefusedError(map(dotted, causes))
+
+
+def _wrong(obj: Object, release: Release, *, nulls: bool) -> list[Path]:
     causes = [
-        dotted(flaw.path)
+        flaw.path
         for flaw in _flaws(obj, release)
         if flaw.kind not in (NULL, UNKNOWN, ELSEWHERE) and flaw.path[:1] not in (("status",), ("metadata",))
     ]
-    if nulls:
-        causes += [dotted(path) for path in _nulls(obj.get("spec"), _fields(obj, release).get("spec", ANY), ("spec",))]
-    if causes:
-        raise ApplyRefusedError(causes)
+    return [*causes, *_nulls(obj.get("spec"), _fields(obj, release).get("spec", ANY), ("spec",))] if nulls else causes
 
 
 def _nulls(value: Any, node: SchemaNode, path: Path) -> Iterator[Path]:
