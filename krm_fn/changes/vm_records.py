@@ -19,8 +19,8 @@ from krm_fn.live.dumps import is_live
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.changes.pairs import Pair
-    from krm_fn.kubevirt.updates.applying import Writer
     from krm_fn.changes.repeats import Repeats
+    from krm_fn.kubevirt.updates.applying import Writer
 
 
 ERROR, UNMOVED = "error", "migration:nobody"
