@@ -20,6 +20,7 @@ COMMANDS = (
     "check",
     "diff",
     "drift",
+    "plan",
     "adopt",
     "dump",
     "capacity",
