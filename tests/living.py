@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from krm_fn.changes.sides import Side, side_of
+from krm_fn.changes.drifting import drift
+from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.sides import Side, side, side_of
 from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.settings import Config
 from krm_fn.kubevirt.stored_revisions import live as stored_object
 from krm_fn.kubevirt.stored_revisions import revision_of
 from krm_fn.kubevirt.updates.machine import Machine
 from krm_fn.kubevirt.updates.stored_form import stored
 from krm_fn.kubevirt.updates.transition import created, started
-from krm_fn.live import applied
+from krm_fn.live import applied, dumps
 from krm_fn.live.applying import WRITTEN
 from krm_fn.live.dumps import SIZES
+from krm_fn.live.overlaying import Manner, overlaid
 
 Object = dict[str, Any]
 
@@ -27,6 +31,9 @@ SIZE = {
     }
     for kind in SIZES
 }
+# How kubectl applies or replaces, and how Flux applies.
+OWN = {"apply": Manner(), "replace": Manner(manner="replace", manager="kubectl-replace")}
+FLUX = Manner(manner="server-side", manager="kustomize-controller", migrate="flux", force=True)
 UID = "11111111-2222-4333-8444-{:012}"
 
 
@@ -71,3 +78,11 @@ def manifest_of(live: Object) -> Object:
     """What users would write of a live object."""
     named = {key: value for key, value in live["metadata"].items() if key in ("name", "namespace", *WRITTEN)}
     return {key: value for key, value in {**live, "metadata": named}.items() if key != "status"}
+
+
+def drifted(live: list[Object], git: list[Object], old: Config, new: Config, manner: Manner, **more: Any) -> Object:
+    """What `drift` says of a cluster and the objects of git, and of the cluster's settings before and after."""
+    lacking = dumps.lacking(live)
+    base = side(live, old, lacking=lacking)
+    overlay = overlaid(live, [(manner, git)], base.analysis.release)
+    return drift(base, side(overlay.items, new, lacking=lacking), overlay, Assumptions(**more))

@@ -21,7 +21,6 @@ KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kusto
 # What controllers write into the metadata of objects.
 OF_CONTROLLERS = ("kubevirt.io/latest-observed-api-version", "kubevirt.io/storage-observed-api-version", *TRACKED)
 PREFIXES = ("kustomize.toolkit.fluxcd.io/", "argocd.argoproj.io/", "cdi.kubevirt.io/", "pv.kubernetes.io/")
-FINALIZERS = ("kubevirt.io/", "foregroundDeletion")
 # What the mutating webhook writes into a VM that lacks it.
 DEFAULTS: tuple[Path, ...] = (
     (*INSTANCE_SPEC, "architecture"),
@@ -73,7 +72,7 @@ def clean(live: Object, admit: Admit) -> Object:
 
 
 def _metadata(live: Object) -> Object:
-    """Name and namespace, and the labels, annotations and finalizers that no controller has written, or that were applied."""
+    """Name and namespace, the labels and annotations that no controller has written, and what was applied."""
     sent = last_applied(live)
     found: Object = {key: metadata(live)[key] for key in ("name", "namespace") if key in metadata(live)}
     for key, given, applied in (
@@ -83,8 +82,8 @@ def _metadata(live: Object) -> Object:
         kept = {name: each for name, each in given.items() if name in applied or not _is_of_controller(name)}
         if kept:
             found[key] = kept
-    finalizers = [each for each in as_list(metadata(live).get("finalizers")) if not str(each).startswith(FINALIZERS)]
-    return {**found, "finalizers": finalizers} if finalizers else found
+    given = as_list(metadata(sent).get("finalizers"))  # controllers add the others, and a list without them removes them
+    return {**found, "finalizers": copy(metadata(live).get("finalizers"))} if given else found
 
 
 def _is_of_controller(name: str) -> bool:

@@ -39,7 +39,8 @@ OF_SOME = (
     "migrationpolicies.migrations.kubevirt.io",
 )
 FLAGS = ("-A", "-o", "yaml", "--show-managed-fields")
-MARKS = ("uid", "resourceVersion", "managedFields")
+# What the metadata of an object has that was read from a cluster; consoles leave out some of it.
+MARKS = ("uid", "resourceVersion", "managedFields", "generation")
 OWNERS = ("VirtualMachine", "VirtualMachinePool", "VirtualMachineInstanceReplicaSet")
 SIZES = tuple(kind for matcher in MATCHERS for kind in matcher.kinds)
 VM = "VirtualMachine"

@@ -52,7 +52,7 @@ UNKNOWN_OF = {
 }
 
 
-class Cluster(Value):
+class WaitingCluster(Value):
     """The objects of a dump that decide what waits."""
 
     vms: tuple[Object, ...]
@@ -99,10 +99,10 @@ def plan(
     }
 
 
-def _cluster(objects: Sequence[Object], release: Release) -> Cluster:
+def _cluster(objects: Sequence[Object], release: Release) -> WaitingCluster:
     kubevirt = next((obj for obj in objects if kind_of(obj) == "KubeVirt"), {})
     limit = get(kubevirt, PARALLEL)
-    return Cluster(
+    return WaitingCluster(
         vms=tuple(obj for obj in objects if kind_of(obj) == VM),
         instances={_place(obj): obj for obj in objects if kind_of(obj) == INSTANCE},
         revisions={_place(obj): obj for obj in objects if kind_of(obj) == "ControllerRevision"},
@@ -122,7 +122,7 @@ def _space(obj: Object) -> str:
     return "" if is_cluster_kind(kind_of(obj)) else effective_namespace(obj)
 
 
-def _step(sort: str, machines: Sequence[Object], cluster: Cluster) -> Object:
+def _step(sort: str, machines: Sequence[Object], cluster: WaitingCluster) -> Object:
     moved = [each for each in machines if each["does"] == MIGRATE]
     memory = sorted((cluster.memory.get((each["namespace"], each["name"]), 0) for each in moved), reverse=True)
     cost: Object = {"migrations": len(moved), "restarts": sum(each["does"] == RESTART for each in machines)}
@@ -145,31 +145,31 @@ def _condition(obj: Object, sort: str) -> Object | None:
     return next((each for each in found if each.get("type") == sort and each.get("status") == "True"), None)
 
 
-def _restarts(cluster: Cluster) -> Iterator[Object]:
+def _restarts(cluster: WaitingCluster) -> Iterator[Object]:
     for vm in cluster.vms:
         if condition := _condition(vm, "RestartRequired"):
             yield _machine(vm, text(condition.get("message")) or "RestartRequired", RESTART, command=_command("restart", vm))
 
 
-def _migrations(cluster: Cluster) -> Iterator[Object]:
+def _migrations(cluster: WaitingCluster) -> Iterator[Object]:
     for instance in _running(cluster):
         because = next((words for sort, words in WAITING.items() if _condition(instance, sort)), "")
         if because:
             yield _moved(instance, because, cluster)
 
 
-def _outdated(cluster: Cluster) -> Iterator[Object]:
+def _outdated(cluster: WaitingCluster) -> Iterator[Object]:
     for instance in _running(cluster):
         if OUTDATED in labels_of(instance):
             yield _moved(instance, "its launcher is of an older release", cluster)
 
 
-def _running(cluster: Cluster) -> Iterable[Object]:
+def _running(cluster: WaitingCluster) -> Iterable[Object]:
     final = ("Succeeded", "Failed")
     return (each for each in cluster.instances.values() if get(each, ("status", "phase")) not in final)
 
 
-def _moved(instance: Object, because: str, cluster: Cluster) -> Object:
+def _moved(instance: Object, because: str, cluster: WaitingCluster) -> Object:
     """A migration where the instance can be moved, else a restart; KubeVirt does by itself what its strategy says."""
     if is_migratable(instance):
         by = {"by": "KubeVirt"} if "LiveMigrate" in cluster.methods else {"command": _command("migrate", instance)}
@@ -179,7 +179,7 @@ def _moved(instance: Object, because: str, cluster: Cluster) -> Object:
     return _machine(instance, why, RESTART, **by)
 
 
-def _revisions(cluster: Cluster, *, current: bool) -> Iterator[Object]:
+def _revisions(cluster: WaitingCluster, *, current: bool) -> Iterator[Object]:
     """The VMs whose stored revision differs from the object of today, or those in a form of an older release."""
     for vm in cluster.vms:
         for matcher in MATCHERS:
@@ -199,7 +199,7 @@ def _revisions(cluster: Cluster, *, current: bool) -> Iterator[Object]:
                 yield _machine(vm, f"{kind} {name_of(today)} has changed since ControllerRevision {name} was stored", REVISION)
 
 
-def _upgraded(step: Object, cluster: Cluster) -> Object:
+def _upgraded(step: Object, cluster: WaitingCluster) -> Object:
     """The step of an upgrade: all launchers are renewed, and some machines start with other values then."""
     moved = [_moved(each, "its launcher is of an older release", cluster) for each in _running(cluster)]
     changed = (each for each in step["vms"] if each["effect"] != ["nothing"])

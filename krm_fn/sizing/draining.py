@@ -16,6 +16,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.migratability import REFUSED, eviction
 from krm_fn.kubevirt.pods.amounts import ONE
 from krm_fn.kubevirt.quantity import parse
+from krm_fn.sizing import nodes
 from krm_fn.sizing.fitting import Fits, Needs
 from krm_fn.sizing.nodes import NodeShape
 
@@ -117,6 +118,19 @@ def with_use(shapes: Sequence[NodeShape], pods: Iterable[NodePod]) -> list[NodeS
         shape.but(allocatable={name: left - used.get(shape.node, {}).get(name, 0) for name, left in shape.allocatable.items()})
         for shape in shapes
     ]
+
+
+def read(given: Any) -> list[NodeShape]:
+    """The shapes of a document; those of a dump with what other pods than those of machines leave free.
+
+    Raises: InputError that names the place.
+    """
+    items = as_list(given.get("items")) if isinstance(given, dict) else []
+    found = [item for item in items if isinstance(item, dict) and item.get("kind") == "Node"]
+    if not found or len(found) == len(items):
+        return nodes.read(given)
+    pods = pods_of(item for item in items if isinstance(item, dict))
+    return with_use(nodes.read(found), [pod for pod in pods if not pod.vmi])
 
 
 def drains(shapes: Sequence[NodeShape], objects: Sequence[Object], strategy: str = "") -> list[Drain]:
