@@ -154,16 +154,18 @@ def _vm() -> Schema:
             "asBefore": {"const": True, "description": "it fails for the same reasons without the change, too"},
             "unedited": {"const": True, "description": "with `asBefore`: the manifest of the VM is the same on both sides"},
             "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
-            "contested": _list(
-                _object({"manager": TEXT, "field": TEXT}, required=("manager", "field")),
-                "the fields that git changes and that another manager holds, which may change them back",
-            ),
+            "contested": _contested(),
             "gates": _gates(),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
             "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
     )
+
+
+def _contested() -> Schema:
+    about = "the fields that git changes and that another manager holds, which may change them back"
+    return _list(_object({"manager": TEXT, "field": TEXT}, required=("manager", "field")), about)
 
 
 def _gates() -> Schema:
