@@ -20,9 +20,9 @@ KUBECTL = "kubectl"
     help="Run the command with the kubectl on the PATH, by your own context, and print what it prints. It only reads.",
 )
 def dump(*, run: bool) -> int:
-    """Print the command that gets all live objects which adopt, drift and plan read.
+    """Print the kubectl command that shows what runs.
 
-    Nothing is run without --run. Secrets and ConfigMaps are never asked for. With --run, kubectl is also asked which kinds
+    adopt, drift and plan read its output. Nothing is run without --run. Secrets and ConfigMaps are never asked for. With --run, kubectl is also asked which kinds
     the cluster has, so that those of CDI and HyperConverged are there where it has them.
     """
     if not run:
