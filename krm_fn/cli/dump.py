@@ -22,8 +22,9 @@ KUBECTL = "kubectl"
 def dump(*, run: bool) -> int:
     """Print the kubectl command that shows what runs.
 
-    adopt, drift and plan read its output. Nothing is run without --run. Secrets and ConfigMaps are never asked for. With --run, kubectl is also asked which kinds
-    the cluster has, so that those of CDI and HyperConverged are there where it has them.
+    adopt, drift and plan read its output. Nothing is run without --run. Secrets and ConfigMaps are never asked for. With
+    --run, kubectl is also asked which kinds the cluster has, so that those of CDI and HyperConverged are there where it has
+    them.
     """
     if not run:
         click.echo(dumps.command())

@@ -82,8 +82,9 @@ def _metadata(live: Object) -> Object:
         kept = {name: each for name, each in given.items() if name in applied or not _is_of_controller(name)}
         if kept:
             found[key] = kept
-    given = as_list(metadata(sent).get("finalizers"))  # controllers add the others, and a list without them removes them
-    return {**found, "finalizers": copy(metadata(live).get("finalizers"))} if given else found
+    if metadata(sent).get("finalizers"):  # controllers add the others, and a list without them removes them
+        found["finalizers"] = copy(metadata(live).get("finalizers"))
+    return found
 
 
 def _is_of_controller(name: str) -> bool:

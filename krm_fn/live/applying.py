@@ -117,7 +117,7 @@ class _Request:
         found = _Request(None, self.manifest, self.manager, self.release)
         named = {**{key: each for key, each in metadata(given).items() if key not in WRITTEN}, **as_map(live.get("metadata"))}
         status = {"status": given["status"]} if "status" in given else {}
-        head = {key: given[key] for key in ("apiVersion", "kind") if key in given}
+        head: Object = {key: given[key] for key in ("apiVersion", "kind") if key in given}
         found.live, found.owners = {**head, **live, "metadata": named, **status}, owners
         return found
 
