@@ -48,6 +48,9 @@ def schema() -> Schema:
                     _object({"target": TEXT, "because": _list(TEXT)}, required=("target", "because")),
                     "the targets that can't be built or read on one side, and why",
                 ),
+                "unmanaged": _list(
+                    {"$ref": "#/$defs/managed"}, "the machines of the cluster that git does not have; only of drift"
+                ),
                 "summary": _summary(),
                 "assumptions": _assumptions(),
                 "steps": steps(_summary()),
@@ -63,6 +66,7 @@ def schema() -> Schema:
             "kept": _kept(),
             "data": _data(),
             "update": _update(),
+            "managed": _object({"kind": TEXT, "namespace": TEXT, "name": TEXT}, required=("kind", "namespace", "name")),
             **names(),
             **sizes(),
         },
@@ -93,6 +97,8 @@ def _summary() -> Schema:
             "others": {**COUNT, "description": "those of them that are no VMs; absent for none"},
             "changed": {**COUNT, "description": "those of them that change"},
             "levels": {"type": "object", "propertyNames": {"enum": list(WORDS)}, "additionalProperties": COUNT},
+            "live": {**COUNT, "description": "the machines of the cluster; only of drift"},
+            "unmanaged": {**COUNT, "description": "those of them that git does not have; only of drift"},
             "keeps": {**COUNT, "description": "the VMs that keep an instancetype or a preference as it was"},
             "uncompared": {**COUNT, "description": "the targets whose VMs are not compared, and not counted; absent for none"},
         },
@@ -148,12 +154,18 @@ def _vm() -> Schema:
             "asBefore": {"const": True, "description": "it fails for the same reasons without the change, too"},
             "unedited": {"const": True, "description": "with `asBefore`: the manifest of the VM is the same on both sides"},
             "manifest": _list(TEXT, "what the edit changes in the object and in no machine, as JSON pointers"),
+            "contested": _contested(),
             "gates": _gates(),
             "keeps": _list({"$ref": "#/$defs/kept"}, "what changed and does not reach the VM"),
             "policies": _list(_policy(), "what policies say of the change"),
         },
         required=("kind", "namespace", "name", "change", "effect"),
     )
+
+
+def _contested() -> Schema:
+    about = "the fields that git changes and that another manager holds, which may change them back"
+    return _list(_object({"manager": TEXT, "field": TEXT}, required=("manager", "field")), about)
 
 
 def _gates() -> Schema:
@@ -212,7 +224,7 @@ def _update() -> Schema:
         {
             "sent": {"type": "boolean", "description": "the apply writes something"},
             "allowed": {"type": "boolean", "description": "admission lets the update in"},
-            "stage": {"enum": ["schema", "mutating", "validating", POLICY_STAGE]},
+            "stage": {"enum": ["schema", "conflict", "mutating", "validating", POLICY_STAGE]},
             "causes": _list(cause),
         },
         required=("sent", "allowed"),

@@ -19,6 +19,7 @@ from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.kubevirt.updates.machine import World
+from krm_fn.live import dumps
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 from krm_fn.pipeline.capacity import open_needs
 from krm_fn.rules.facts.bundles import Surroundings
@@ -80,21 +81,31 @@ def side_of(resource_list: Object) -> Side:
 
 
 def side(
-    items: list[Any], settings: Config, external: Sequence[Externals] = (), affixes: tuple[tuple[str, str], ...] = ()
+    items: list[Any],
+    settings: Config,
+    external: Sequence[Externals] = (),
+    affixes: tuple[tuple[str, str], ...] = (),
+    lacking: dumps.Lacking | None = None,
 ) -> Side:
     """The side of these items under a config.
 
     `external` are objects that are in the cluster and that the items lack, `affixes` what kustomizations added to names.
+    `lacking` is what a dump of the cluster lacks; by default, that of the items.
     """
     objects = _last_of_each([entry.obj for entry in entries(items)])
+    lacking = lacking or dumps.lacking(objects)
+    external = (*external, lacking.external) if lacking.external else external
+    objects += lacking.stand_ins
     found = _side(Bundle(objects, external=external, affixes=affixes), settings)
     found = found.but(open=dict(_open(found)))
     assumed = dict(_external(found)) if external else {}
+    of_revisions = {(key[2], key[3], key[1]): refs for key, refs in lacking.revisions.items()}
+    both = {key: (*assumed.get(key, ()), *of_revisions.get(key, ())) for key in (*assumed, *of_revisions)}
     if not assumed:
-        return found
+        return found.but(assumed=both)
     stand_ins = {str(ref): _stand_in(ref) for refs in assumed.values() for ref in refs}
     whole = _side(Bundle([*objects, *stand_ins.values()], external=external, affixes=affixes), settings)
-    return whole.but(bundle=found.bundle, assumed=assumed)
+    return whole.but(bundle=found.bundle, assumed=both)
 
 
 def _open(found: Side) -> Iterator[tuple[Key, tuple[str, ...]]]:
@@ -133,7 +144,8 @@ def _side(bundle: Bundle, settings: Config) -> Side:
     holders: dict[Key, Entry] = {}
     for group, kind in SERVED:
         for entry in bundle.ordered(bundle.of_kind(kind, group)):
-            holders.setdefault(key_of(entry.obj), entry)
+            if not dumps.is_owned(entry.obj):
+                holders.setdefault(key_of(entry.obj), entry)
     analysis = analysis_of(bundle, settings, Surroundings(affixes=bundle.affixes))
     resolver = analysis.resolver()
 

@@ -10,15 +10,17 @@ from krm_fn.changes.migratable import MigratableKeys, in_both_cases, outcome_of,
 from krm_fn.changes.records import NOTHING, fails_as_before, record_of, untouched_record, with_sizes
 from krm_fn.changes.untouched import is_untouched, starts_the_same
 from krm_fn.kubevirt.updates.admission import admitted
-from krm_fn.kubevirt.updates.applying import applied, by_replacement
+from krm_fn.kubevirt.updates.applying import applied, by_replacement, not_at_all
 from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.migration import is_too_long
 from krm_fn.kubevirt.updates.transition import Transition, fresh, transition
+from krm_fn.live.dumps import is_live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.changes.pairs import Pair
     from krm_fn.changes.repeats import Repeats
+    from krm_fn.kubevirt.updates.applying import Writer
 
 
 ERROR, UNMOVED = "error", "migration:nobody"
@@ -37,7 +39,7 @@ def vm_record(pair: Pair, repeats: Repeats) -> Object:
 
 
 def _updated(pair: Pair) -> MigratableKeys:
-    write = applied if pair.how.apply else by_replacement
+    write = _writer(pair)
     worlds = pair.origin, pair.world
     found = transition(pair.old.obj, pair.new.obj, *worlds, write=write, migratable=pair.how.assumed)
     gates = unknown_gates(found, pair)
@@ -53,6 +55,13 @@ def _updated(pair: Pair) -> MigratableKeys:
     if _fails_anyway(found, record["effect"], pair):
         record |= {"asBefore": True, **({} if pair.is_edited else {"unedited": True})}
     return with_gates(outcome_of(record, found), gates)
+
+
+def _writer(pair: Pair) -> Writer:
+    """How the new object reaches the cluster. Two live objects are two states of it: a change is what the API server stores."""
+    if is_live(pair.old.obj) and is_live(pair.new.obj):
+        return by_replacement if pair.is_edited else not_at_all
+    return applied if pair.how.apply else by_replacement
 
 
 def unknown_gates(found: Transition, pair: Pair) -> frozenset[str]:

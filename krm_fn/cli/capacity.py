@@ -19,7 +19,7 @@ from krm_fn.cli.units import CommandRequest
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.sizing import nodes, quotas, storage
+from krm_fn.sizing import draining, quotas, storage
 from krm_fn.sizing import prices as pricing
 from krm_fn.sizing.demands import Demand
 from krm_fn.sizing.nodes import NodeShape
@@ -60,7 +60,7 @@ from krm_fn.sources.source import Sources
     "nodes_file",
     metavar="FILE",
     help="Estimate how many of these nodes the VMs need, and which VMs fit on none. FILE has what `kubectl get nodes -o json` "
-    "prints, or a YAML list of node shapes.",
+    "prints, or a YAML list of node shapes. If it has the pods, too, what those of other workloads request is not free.",
 )
 @click.option(
     "--prices",
@@ -90,7 +90,7 @@ def capacity(
     document can't be read: stderr says why, and the others are shown.
     """
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
-    shapes, prices = file_flags.read_form(nodes_file, nodes.read), file_flags.read_form(prices_file, pricing.read)
+    shapes, prices = file_flags.read_form(nodes_file, draining.read), file_flags.read_form(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
     request = CommandRequest(flags=flags)
     if matrix and not request.named:

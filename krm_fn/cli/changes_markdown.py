@@ -37,6 +37,7 @@ from krm_fn.cli.changes_text import (
     rename_lines,
     step_lines,
     uncompared_lines,
+    unmanaged_lines,
     what,
     who,
 )
@@ -123,6 +124,7 @@ def markdown_of(answer: Object, *, together: bool = True) -> str:
     lines = [MARK, f"### {NAME}: {figures(answer, new)}"]
     lines += _listed([f"- {reach_line(each, MARKDOWN)}" for each in reaches(answer["vms"])], SHARED)
     lines += _listed([f"- {line}" for line in uncompared_lines(answer, MARKDOWN)], USED)
+    lines += _listed([f"- {line}" for line in unmanaged_lines(answer, MARKDOWN)], USED)
     lines += _table(groups, new)
     lines += _listed(list(map(_item, rename_lines(answer, MARKDOWN))), USED)
     lines += _listed([f"- {prose(line)}" for line in quota_lines(answer)], USED)

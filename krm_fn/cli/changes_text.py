@@ -23,6 +23,7 @@ RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"
 COLORS = {"refused": RED, "data": RED, "recreate": RED, "restart": YELLOW, "migration": CYAN, "live": GREEN}
 WIDTH = 100
+MOST_UNMANAGED, MOST_FIELDS, THEM = 20, 5, ("it", "them")
 MOST_USERS = 5  # of a renamed object, that are named
 
 # What becomes of names of the catalogue in a step of an upgrade.
@@ -49,7 +50,7 @@ def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
     used = "\n".join(map(TEXT.prose, quota_lines(answer)))
     moved = "\n".join(rename_lines(answer, TEXT))
     steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
-    silent = "\n".join((*policy_lines(answer, TEXT), *uncompared_lines(answer, TEXT)))
+    silent = "\n".join((*unmanaged_lines(answer, TEXT), *policy_lines(answer, TEXT), *uncompared_lines(answer, TEXT)))
     return "\n\n".join(filter(None, ["\n".join(shared), *blocks, moved, used, silent, figures(answer, new), *steps])) + "\n"
 
 
@@ -58,6 +59,7 @@ def figures(part: Object, new: bool = False) -> str:
     changed, total, kept = (part["summary"][key] for key in ("changed", "total", "keeps"))
     verb = "would start with other values" if new else f"change{'s' * (changed == 1 or total == 1)}"
     noun = "object" if "others" in part["summary"] else "VM"
+    noun = f"live {noun}" if "live" in part["summary"] else noun
     line = f"{f'{changed:,}' if changed else 'none'} of {counted(total, noun)} {verb}"
     line += f": {counts(part['vms'])}" if changed and not new else ""
     line += f"; {kept:,} keep{'s' * (kept == 1)} a stored revision" if kept else ""
@@ -125,6 +127,7 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
     yield from change_lines(record.get("changes", ()), pen)
     yield from (f"  {line}" for line in data_lines(record, pen, lambda name: _of(name, record.get("from", record), generic)))
+    yield from contested_lines(record, pen)
     for each in record.get("gates", ()):
         opened = f"KubeVirt {pen.prose(each['release'])} opens feature gate {pen.name(each['gate'])} by default"
         yield f"  {opened}, which needs {pen.prose(each['needs'])}; {DISABLE}"
@@ -214,6 +217,23 @@ def policy_lines(answer: Object, pen: Pen) -> Iterator[str]:
     for each in answer.get("policies", ()):
         where = f" in {pen.name(each['target'])}" if "target" in each else ""
         yield f"{each['severity']}{where}: {pen.prose(each['message'])} ({each['rule']})"
+
+
+def unmanaged_lines(answer: Object, pen: Pen) -> Iterator[str]:
+    """The line about the machines of the cluster that git does not have."""
+    if found := answer.get("unmanaged"):
+        names = [pen.name(f"{each['namespace']}/{each['name']}") for each in found]
+        yield f"in the cluster and not in git: {listed(names, 'and', most=MOST_UNMANAGED)}"
+
+
+def contested_lines(record: Object, pen: Pen) -> Iterator[str]:
+    """The lines about fields that git changes and another manager may change back, by manager."""
+    managers: dict[str, list[str]] = {}
+    for each in record.get("contested", ()):
+        managers.setdefault(each["manager"], []).append(pen.name(each["field"]))
+    for manager, fields in managers.items():
+        held = listed(fields, "and", most=MOST_FIELDS)
+        yield f"  {pen.name(manager)} holds {held} and may change {THEM[len(fields) > 1]} back"
 
 
 def uncompared_lines(answer: Object, pen: Pen) -> Iterator[str]:

@@ -140,7 +140,7 @@ def _row(unit: Unit) -> Object:
         "delivery": own.name,
         "namespace": own.namespace or text(options.get("targetNamespace")),
         "steps": [*dict.fromkeys(words), *(["namespace"] if own.namespace and "namespace" not in words else [])],
-        **_manner(own),
+        **manner_of(own),
         "file": own.file,
         "path": target.folder,
         "suspended": own.is_suspended,
@@ -148,7 +148,7 @@ def _row(unit: Unit) -> Object:
     }
 
 
-def _manner(own: Delivery) -> Object:
+def manner_of(own: Delivery) -> Object:
     """How the objects are applied, and whether those that are gone from git are deleted."""
     spec = as_map(own.obj.get("spec"))
     if own.is_of_flux:

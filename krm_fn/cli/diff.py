@@ -17,7 +17,7 @@ from krm_fn.base.value import Value
 from krm_fn.changes import upgrade
 from krm_fn.changes.pairs import AUTO, Assumptions
 from krm_fn.changes.summary import WORDS, fails, has_error
-from krm_fn.cli import build_flags, changes_patch, completion, diff_units, options, progress
+from krm_fn.cli import build_flags, changes_patch, completion, diff_units, live_units, options, progress
 from krm_fn.cli.build_flags import folder_options, part_options
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
@@ -30,6 +30,7 @@ from krm_fn.config.keys import KEYS
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
+from krm_fn.live.applying import CLIENT_SIDE, REPLACE
 from krm_fn.repositories import building
 
 NEVER = "never"
@@ -56,6 +57,40 @@ class DiffRun(Value):
     to: ClusterAfter
 
 
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice((*WORDS, NEVER)),
+    default="data",
+    show_default=True,
+    help="The exit code is 1 if the change does this to a VM, or something more severe. never: whatever it does.",
+)
+migratable_option = click.option(
+    "--migratable",
+    type=click.Choice(tuple(MIGRATABLE)),
+    default=AUTO,
+    show_default=True,
+    help="Whether running VMs can be live-migrated. auto: as KubeVirt decides it for each of them.",
+)
+# What the commands have that show a change: how it is shown, and what is read.
+shown_options = build_flags.together(
+    color_option("colours in text output"),
+    click.option(
+        "--group/--no-group",
+        default=True,
+        show_default=True,
+        help="Show VMs that change in the same way together, or each VM by itself (text, markdown).",
+    ),
+    options.verbose_option,
+    build_flags.build_options(building.TIMEOUT),
+    options.links_option,
+    folder_options,
+    part_options,
+    options.helm_option,
+    build_flags.build_flags_option,
+    options.keys_options(CLUSTER_KEYS),
+)
+
+
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[BASE HEAD] | [PATH]...", shell_complete=completion.FILE)
 @click.option(
@@ -74,13 +109,7 @@ class DiffRun(Value):
     text="The output format. markdown: for the comment of a pull request. patch: a JSON patch (RFC 6902) for each VM, from its "
     "old rendered form to the new one.",
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice((*WORDS, NEVER)),
-    default="data",
-    show_default=True,
-    help="The exit code is 1 if the change does this to a VM, or something more severe. never: whatever it does.",
-)
+@fail_on_option
 @click.option(
     "--replace", is_flag=True, help="Assume that manifests replace the old ones (kubectl replace), instead of being applied."
 )
@@ -96,13 +125,7 @@ class DiffRun(Value):
     help="A KubeVirt configuration that is laid over that of the cluster after the change, as --configuration is on both "
     "sides. HEAD may be left out.",
 )
-@click.option(
-    "--migratable",
-    type=click.Choice(tuple(MIGRATABLE)),
-    default=AUTO,
-    show_default=True,
-    help="Whether running VMs can be live-migrated. auto: as KubeVirt decides it for each of them.",
-)
+@migratable_option
 @click.option("--not-migratable", "migratable", flag_value="false", hidden=True)
 @click.option(
     "--assume",
@@ -111,21 +134,7 @@ class DiffRun(Value):
     show_default=True,
     help="existing: the VMs of BASE exist. new: show what new VMs start as, before and after the change.",
 )
-@color_option("colours in text output")
-@click.option(
-    "--group/--no-group",
-    default=True,
-    show_default=True,
-    help="Show VMs that change in the same way together, or each VM by itself (text, markdown).",
-)
-@options.verbose_option
-@build_flags.build_options(building.TIMEOUT)
-@options.links_option
-@folder_options
-@part_options
-@options.helm_option
-@build_flags.build_flags_option
-@options.keys_options(CLUSTER_KEYS)
+@shown_options
 def diff(
     paths: tuple[str, ...],
     *,
@@ -169,7 +178,13 @@ def diff(
         compared = _of_paths(paths, run)
         if run.to.release and len(paths) == 1:
             compared = compared.but(answer={**compared.answer, "steps": upgrade.steps(compared.sides, run.assumptions)})
-    _report(compared, is_upgrade=run.to.release is not None)
+    _report_downgrade(compared, is_upgrade=run.to.release is not None)
+    return answered(compared, output=output, fail_on=fail_on, color=color, group=group)
+
+
+def answered(compared: UnitDiff, *, output: str, fail_on: str, color: str, group: bool) -> int:
+    """Print the findings and the answer. The exit code."""
+    report(compared.findings, sys.stderr)
     write = {
         "text": partial(text_of, color=is_colored(color), together=group),
         "markdown": partial(markdown_of, together=group),
@@ -178,9 +193,8 @@ def diff(
     return int(not is_whole or (fail_on != NEVER and (fails(compared.answer["vms"], fail_on) or has_error(compared.answer))))
 
 
-def _report(compared: UnitDiff, *, is_upgrade: bool) -> None:
-    """Print the findings, and say it where what is meant for an upgrade leads to an older release."""
-    report(compared.findings, sys.stderr)
+def _report_downgrade(compared: UnitDiff, *, is_upgrade: bool) -> None:
+    """Say it where what is meant for an upgrade leads to an older release."""
     if not is_upgrade:
         return
     releases = {(old.analysis.release, new.analysis.release) for _, old, new in compared.sides}
@@ -231,7 +245,12 @@ def _of_paths(paths: tuple[str, ...], run: DiffRun) -> UnitDiff:
     if all(map(os.path.isdir, given)) and not all(workspace.is_one_bundle for _, workspace in found):
         trees = (of_folder(base), of_folder(given[-1]))
         return _of_trees(trees, (os.curdir,), run, alone=True)
-    read = [diff_units.read_as_one(each, run.bar) for each in found]
+    read = [diff_units.read_as_one(found[0], run.bar)]
+    if head is not None and live_units.is_live(read[0]) and not run.assumptions.new:
+        git = live_units.git_of([head], run.flags, run.bar)
+        own = live_units.OF_KUBECTL[CLIENT_SIDE if run.assumptions.apply else REPLACE]
+        return live_units.of_live(read[0], live_units.GitUnits(trees=git, own=own, to=run.to), run.assumptions)
+    read += [diff_units.read_as_one(each, run.bar) for each in found[1:]]
     with run.bar.at("Comparing"):
         return diff_units.compare(read[0], read[-1], run.assumptions, run.to, alone=True)
 

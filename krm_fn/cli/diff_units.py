@@ -96,6 +96,11 @@ class TreeUnits(Value):
         unread = (each for each, found in self.objects.items() if not found.is_whole)
         return tuple(self.objects[each] for each in unread if not lost.isdisjoint(self.parts(each) - other.parts(each)))
 
+    def with_objects_of(self, others: Sequence[TreeUnits]) -> TreeUnits:
+        """The same with the objects of other sides that are read as one."""
+        whole = together([each for side in (self, *others) for each in side.objects.values()])
+        return self.but(objects={ONE: whole}) if others else self
+
     def joined(self, packages: Sequence[str]) -> TreeUnits:
         """The same with one unit for all files below each of some folders, of which a tool applies the files together.
 
@@ -236,7 +241,7 @@ def compare(base: TreeUnits, head: TreeUnits, assumptions: Assumptions, to: Clus
     if not done.answer["summary"]["total"]:
         options.note_hidden(head.objects.values())
     findings = tuple(dict.fromkeys(chain.from_iterable(about.values())))
-    return done.but(answer=_with_uncompared(done.answer, about), findings=findings)
+    return done.but(answer=with_uncompared(done.answer, about), findings=findings)
 
 
 def _package(unit: Unit) -> str:
@@ -253,7 +258,7 @@ def _is_left_alone(base: TreeUnits, head: TreeUnits, old: Key, new: Key) -> bool
     return base.settings(old) == head.settings(new) and base.offered == head.offered
 
 
-def _with_uncompared(answer: Object, about: Mapping[str, Iterable[Finding]]) -> Object:
+def with_uncompared(answer: Object, about: Mapping[str, Iterable[Finding]]) -> Object:
     """The answer with the targets that are not compared, if there are some."""
     if not about:
         return answer

@@ -68,9 +68,10 @@ class SchemaNode:
     `expected` words the type. `plain` are the Python types of which every value is valid. Values of the other types in
     `accepts` go to `judge`, which refuses as the API server does, and to `hook`, which refuses as the webhooks do;
     `sure` is True for values that both accept. A place `of_map` has `fields` (opened when they are first needed), `required`
-    names, and `values` for all other keys; one with `items` is a list. `checks` check a complete map or list. `lax` says what
-    the API server does not check: "open" other keys, "free" everything in the map. A `nullable` place accepts null, unless
-    the values are `listed` without null; `nonnull` is True if the webhooks refuse null nevertheless.
+    names, and `values` for all other keys; one with `items` is a list, whose entries `keys` tell apart: () in a set, None where
+    the list is one value. `checks` check a complete map or list. `lax` says what the API server does not check: "open" other
+    keys, "free" everything in the map. A `nullable` place accepts null, unless the values are `listed` without null; `nonnull`
+    is True if the webhooks refuse null nevertheless.
     `spans` returns the releases that know a field of that name here, and `schema` names the definition of the place.
     """
 
@@ -85,6 +86,7 @@ class SchemaNode:
         "hook",
         "items",
         "judge",
+        "keys",
         "lax",
         "listed",
         "nonnull",
@@ -113,6 +115,7 @@ class SchemaNode:
         self.nullable = self.nonnull = False
         self.listed: tuple[Any, ...] = ()
         self.lax = ""
+        self.keys: tuple[str, ...] | None = None
         self.checks: tuple[Check, ...] = ()
         self.of_map = False
         self.required: dict[str, None] = {}

@@ -147,7 +147,10 @@ class Table:
         checks = [_check(each) for each in constraints]
         others = [(first, last, other.strip("[]"), ()) for first, last, other, _ in others]
         below = [each for each, check in zip(constraints, checks, strict=True) if check is None]
-        return list_of(self._inner(inner, below, others), [check for check in checks if check])
+        node = list_of(self._inner(inner, below, others), [check for check in checks if check])
+        named = next((each for each in constraints if each == "set" or each.startswith("keys=")), None)
+        node.keys = tuple(named[5:].split(",")) if named and named != "set" else () if named else None
+        return node
 
     def _structure(self, name: str, constraints: Sequence[str], others: Sequence[Form]) -> SchemaNode:
         def spans(field: str) -> tuple[Span, ...]:

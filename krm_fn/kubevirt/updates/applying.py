@@ -27,15 +27,15 @@ def merge_patch(old: Object, new: Object, live: Object) -> Object:
             below = merge_patch(before if isinstance(before, dict) else {}, value, here)
             if below:
                 patch[key] = below
-        elif value != here or type(value) is not type(here):
+        elif value != here or type(value) is not type(here) or (value is None and old.get(key, patch) is not None):
             patch[key] = copy(value)
     return {**patch, **{key: None for key in old if key not in new}}
 
 
 def patched(live: Any, patch: Any) -> Any:
-    """The value after a JSON merge patch; neither is changed."""
+    """The value after a JSON merge patch; neither is changed. Nulls of lists go, too."""
     if not isinstance(patch, dict):
-        return copy(patch)
+        return without_nulls(patch)
     result = {**live} if isinstance(live, dict) else {}
     for key, value in patch.items():
         if value is None:
@@ -43,6 +43,13 @@ def patched(live: Any, patch: Any) -> Any:
         else:
             result[key] = patched(result.get(key), value)
     return result
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy of a value without the nulls in it."""
+    if isinstance(value, dict):
+        return {key: without_nulls(each) for key, each in value.items() if each is not None}
+    return [without_nulls(each) for each in value if each is not None] if isinstance(value, list) else value
 
 
 def applied(old: Object, new: Object, live: Object) -> Object | None:

@@ -54,7 +54,8 @@ class Transition(Value):
 def created(vm: Object, world: World, *, migratable: bool = True) -> Machine:
     """A VM in the stored form as the cluster has it, its references stored or expanded; what its status names is kept."""
     machine = Machine(vm=vm, migratable=migratable, pins=pins_of(vm))
-    machine = machine.but(vm=written(machine, world))
+    if not any(metadata(vm).get(mark) for mark in ("uid", "generation")):  # else it was created long ago
+        machine = machine.but(vm=written(machine, world))
     for _ in range(PASSES):
         synced = sync(machine, world).machine
         if synced == machine:

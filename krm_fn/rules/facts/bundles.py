@@ -86,10 +86,10 @@ class BundleFacts(Value):
     `surroundings` is what is known beside it.
     Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
     not known), `stopped` (the objects that KubeVirt lets in and whose instances never start), `quotas`, `refused_pods` (the
-    objects whose pods the API server refuses, with the reasons), `evictions` (the machines that a drain can't migrate), `drifts`
-    (the VMs that Argo CD reports as out of sync), and `conversions` (the VMs that could refer to an instancetype, where the
-    config asks for these); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of
-    the config do to VMs, `unevaluated` the policies that can't be evaluated.
+    objects whose pods the API server refuses, with the reasons), `evictions` (the machines that a drain can't migrate),
+    `drifts` (the VMs that Argo CD reports as out of sync), and `conversions` (the VMs that could refer to an instancetype,
+    where the config asks for these); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the
+    patches of the config do to VMs, `unevaluated` the policies that can't be evaluated.
     """
 
     bundle: Bundle

@@ -1,0 +1,139 @@
+"""`kubevirt-render plan`: what waits in a cluster, in steps with their cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from krm_fn.base.markdown import prose
+from krm_fn.base.objects import Object, kind_of
+from krm_fn.base.wording import listed
+from krm_fn.changes import upgrade
+from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.sides import Side, side
+from krm_fn.cli import options, progress
+from krm_fn.cli.diff import UNSET, shown_options
+from krm_fn.cli.drift import live_argument
+from krm_fn.cli.formats import counted
+from krm_fn.cli.live_units import OF_KUBECTL, GitUnits, git_of, live_objects, of_live, read_live, split
+from krm_fn.kubevirt.migratability import REFUSED
+from krm_fn.kubevirt.releases import parse
+from krm_fn.live.applying import CLIENT_SIDE
+from krm_fn.live.planning import plan as planned
+from krm_fn.sizing import nodes
+from krm_fn.sizing.draining import Drain, drains
+
+TEXT: Object = {"type": "string"}
+TEXTS: Object = {"type": "array", "items": TEXT}
+COUNT: Object = {"type": "integer", "minimum": 0}
+# What an eviction does to machines, and how that is counted.
+WORDS = {"migrates": "to migrate", "shutDown": "to be shut down", "external": "left to another controller"}
+MOST_NAMED = 5
+
+
+@click.command()
+@live_argument
+@options.output_option(("text", "json", "markdown"))
+@click.option(
+    "--to-kubevirt-version", **options.VERSION, help="Plan an upgrade to this release, too: what each of its steps does to VMs."
+)
+@shown_options
+def plan(paths: tuple[str, ...], *, output: str, to_kubevirt_version: str | None, color: str, group: bool, **flags: Any) -> int:  # noqa: ARG001  of the shared options
+    """Show what waits in a cluster, in steps with their cost.
+
+    LIVE is what `kubectl get -o yaml` prints, as files or - for stdin; `kubevirt-render dump` prints the whole command. With
+    PATHs of git, applying them is a step, too.
+
+    The steps are VMs that wait for a restart or a migration, launchers of an older release, old revisions of instancetypes
+    and preferences, and an upgrade of KubeVirt. Each has the migrations and restarts that it takes, the memory that must be
+    free on other nodes, and commands to run by hand. Nodes that can't be drained are named. Nothing is run.
+    """
+    bar, flags = progress.shown(quiet=flags["verbose"]), {**UNSET, **flags}
+    live_paths, git = split(paths)
+    given = read_live(live_paths, flags, bar)
+    live = live_objects(given)
+    trees = git_of(git, flags, bar)
+    settings = next(unit.settings for tree in (*trees, given) for unit in tree.units.values())
+    with bar.at("Planning"):
+        base = side(live, settings.config, settings.externals)
+        changed = of_live(given, GitUnits(trees=trees, own=OF_KUBECTL[CLIENT_SIDE]), Assumptions()).answer["vms"] if git else []
+        head = side(live, settings.config.but(release=parse(to_kubevirt_version))) if to_kubevirt_version else None
+        steps = upgrade.steps([("", base, head)], Assumptions()) if head else []
+        answer = planned(live, base.analysis.release, changed=changed, upgrade=steps, drained=_drains(live, base))
+    click.echo(json.dumps(answer, indent=2) if output == "json" else "\n".join(_lines(answer, markdown=output == "markdown")))
+    return 0
+
+
+def _drains(live: list[Object], base: Side) -> list[Drain]:
+    found = [obj for obj in live if kind_of(obj) == "Node"]
+    return drains(nodes.read(found), live, base.analysis.cluster.eviction_strategy) if found else []
+
+
+def schema() -> Object:
+    """The JSON Schema of what `-o json` prints."""
+
+    def of(properties: Object, *optional: str) -> Object:
+        required = [key for key in properties if key not in optional]
+        return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
+
+    def several(items: Object) -> Object:
+        return {"type": "array", "items": items}
+
+    words = dict.fromkeys(("namespace", "name", "because", "does", "command", "by"), TEXT)
+    memory = {**TEXT, "description": "What migrations at once need on other nodes."}
+    cost = of({"migrations": COUNT, "restarts": COUNT, "memory": memory}, "memory")
+    step = of({"sort": TEXT, "title": TEXT, "cost": cost, "machines": several(of(words, "command", "by"))})
+    machines = {"type": "object", "additionalProperties": TEXTS, "description": "By what an eviction does to them."}
+    drain = of({"node": TEXT, "succeeds": {"type": "boolean"}, "machines": machines, "withoutRoom": TEXTS, "held": TEXTS})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kubevirt-render:schema:v1alpha1:plan",
+        "title": "What `kubevirt-render plan -o json` prints",
+        **of({"steps": several(step), "drains": several(drain), "unknown": TEXTS}),
+    }
+
+
+def _lines(answer: Object, *, markdown: bool) -> Iterator[str]:
+    """The lines of text, or of Markdown."""
+    head, item, code = ("### ", "- ", "`") if markdown else ("", "  ", "")
+    shown = prose if markdown else str
+    if not answer["steps"]:
+        yield f"{head}nothing waits"
+    for number, step in enumerate(answer["steps"], 1):
+        yield f"{head}{number}. {step['title']}: {_cost(step)}"
+        for machine in step["machines"]:
+            name = f"{code}{machine['namespace']}/{machine['name']}{code}"
+            yield f"{item}{name}: {shown(machine['because'])}{_how(machine, code)}"
+        yield ""
+    for drain in answer["drains"]:
+        can = "can" if drain["succeeds"] else "can not"
+        yield f"{item if markdown else ''}node {code}{drain['node']}{code} {can} be drained{_why(drain)}"
+    yield from (f"{item if markdown else ''}{shown(each)}" for each in answer["unknown"])
+
+
+def _how(machine: Object, code: str) -> str:
+    if "command" in machine:
+        return f"; {code}{machine['command']}{code}"
+    return f"; {machine['by']} does it by itself" if "by" in machine else ""
+
+
+def _cost(step: Object) -> str:
+    cost = step["cost"]
+    parts = [counted(cost[key], key[:-1]) for key in ("migrations", "restarts") if cost[key]]
+    parts += [f"{cost['memory']} of memory free on other nodes"] if "memory" in cost else []
+    return ", ".join(parts) or counted(len(step["machines"]), "VM")
+
+
+def _why(drain: Object) -> str:
+    machines = drain["machines"]
+    parts = [f"{counted(len(machines[what]), 'machine')} {words}" for what, words in WORDS.items() if machines.get(what)]
+    for names, words in (
+        (machines.get(REFUSED, ()), "can't be migrated, so the eviction is refused"),
+        (drain["withoutRoom"], "fits on no other node"),
+        (drain["held"], "is held by its disruption budget"),
+    ):
+        parts += [f"{listed(names, 'and', most=MOST_NAMED)} {words}"] if names else []
+    return f": {'; '.join(parts)}" if parts else ""

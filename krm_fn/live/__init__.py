@@ -1,0 +1,12 @@
+"""What is in a cluster beside what git has: live objects, and what applying a manifest makes of them.
+
+`applied` says what the API server stores; nothing here talks to a cluster. `places` has the types by which the API server
+merges, `merging` its structured merge, `owners` the entries of `managedFields`, `applying` the ways of the tools that apply.
+"""
+
+from __future__ import annotations
+
+from krm_fn.live.applying import applied
+from krm_fn.live.owners import ApplyConflictError, ApplyRefusedError
+
+__all__ = ["ApplyConflictError", "ApplyRefusedError", "applied"]

@@ -1,0 +1,168 @@
+"""What runs in a cluster as manifests: without status and without what the cluster writes again, in files by namespace.
+
+Applying them changes nothing: what decides how a machine starts stays, and so do names, UUIDs, serials and MAC addresses.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.annotations import Callable, Sequence
+from krm_fn.base.bundle import effective_namespace, is_cluster_kind
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, metadata, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, copy, drop, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, TEMPLATE
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.live.applying import LAST_APPLIED, last_applied
+from krm_fn.live.dumps import SIZES, VM, is_live, is_owned
+from krm_fn.live.overlaying import TRACKED
+
+CLUSTER = "_cluster"  # the folder of objects without a namespace; no namespace has such a name
+KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
+# What controllers write into the metadata of objects.
+OF_CONTROLLERS = ("kubevirt.io/latest-observed-api-version", "kubevirt.io/storage-observed-api-version", *TRACKED)
+PREFIXES = ("kustomize.toolkit.fluxcd.io/", "argocd.argoproj.io/", "cdi.kubevirt.io/", "pv.kubernetes.io/")
+# What the mutating webhook writes into a VM that lacks it.
+DEFAULTS: tuple[Path, ...] = (
+    (*INSTANCE_SPEC, "architecture"),
+    (*INSTANCE_SPEC, "domain", "machine"),
+    *(("spec", matcher.field, "kind") for matcher in MATCHERS),
+)
+# Empty parts that Go writes in any case.
+EMPTY: tuple[Path, ...] = (
+    (*TEMPLATE, "metadata", "creationTimestamp"),
+    (*TEMPLATE, "metadata"),
+    (*INSTANCE_SPEC, "domain", "resources"),
+)
+USER_DATA = ("userData", "userDataBase64", "networkData", "networkDataBase64")
+CLOUD_INIT = ("cloudInitNoCloud", "cloudInitConfigDrive")
+# The labels of instancetypes and preferences that KubeVirt deploys itself.
+OPERATOR = ("app.kubernetes.io/managed-by", "virt-operator")
+
+# What the webhook makes of a VM that is created.
+Admit = Callable[[Object], Object]
+
+
+class Adoption(Value):
+    """The manifests by their paths, and what a user has to know of them, a note each."""
+
+    files: dict[str, Object]
+    notes: tuple[str, ...] = ()
+
+
+def adopted(objects: Sequence[Object], admit: Admit) -> Adoption:
+    """The manifests of the machines of a dump, and of what they refer to."""
+    machines = [obj for obj in objects if (group_of(obj), kind_of(obj)) in SERVED and not is_owned(obj) and is_live(obj)]
+    named = {ref for obj in machines for ref in _refs(obj)}
+    taken = [obj for obj in objects if _is_wanted(obj, named)]
+    files: dict[str, Object] = {}
+    for obj in (*machines, *taken):
+        files[_path(obj)] = clean(obj, admit)
+    return Adoption(files={**files, **_kustomizations(files)}, notes=tuple(_notes(machines, objects)))
+
+
+def clean(live: Object, admit: Admit) -> Object:
+    """The manifest of a live object."""
+    manifest: Object = {key: copy(each) for key, each in live.items() if key != "status"}
+    manifest["metadata"] = _metadata(live)
+    sent = last_applied(live)
+    for path in EMPTY:
+        if get(manifest, path) in (None, {}) and get(sent, path, sent) is sent:
+            drop(manifest, path)
+    return _without_defaults(manifest, sent, admit) if kind_of(live) == VM else manifest
+
+
+def _metadata(live: Object) -> Object:
+    """Name and namespace, the labels and annotations that no controller has written, and what was applied."""
+    sent = last_applied(live)
+    found: Object = {key: metadata(live)[key] for key in ("name", "namespace") if key in metadata(live)}
+    for key, given, applied in (
+        ("labels", labels_of(live), labels_of(sent)),
+        ("annotations", annotations_of(live), annotations_of(sent)),
+    ):
+        kept = {name: each for name, each in given.items() if name in applied or not _is_of_controller(name)}
+        if kept:
+            found[key] = kept
+    if metadata(sent).get("finalizers"):  # controllers add the others, and a list without them removes them
+        found["finalizers"] = copy(metadata(live).get("finalizers"))
+    return found
+
+
+def _is_of_controller(name: str) -> bool:
+    return name == LAST_APPLIED or name in OF_CONTROLLERS or name.startswith(PREFIXES)
+
+
+def _without_defaults(vm: Object, sent: Object, admit: Admit) -> Object:
+    """The VM without what the webhook writes again. What was applied stays: without it, an apply would remove the field."""
+    bare: Object = copy(vm)
+    for path in DEFAULTS:
+        if get(sent, path) is None:
+            drop(bare, path)
+    made = admit(bare)
+    for path in DEFAULTS:
+        before = get(vm, path)
+        if before is not None and get(bare, path) is None and get(made, path) != before:
+            _restore(bare, path, before)
+    return bare
+
+
+def _restore(vm: Object, path: Path, value: object) -> None:
+    around = get(vm, path[:-1])
+    if isinstance(around, dict):
+        around[str(path[-1])] = value
+
+
+def _refs(obj: Object) -> list[tuple[str, str, str]]:
+    """The instancetype and the preference that a machine names: kind, namespace and name."""
+    row = SERVED[group_of(obj), kind_of(obj)]
+    vm = as_map(get(obj, row.vm)) if row.vm is not None else {}
+    found = []
+    for matcher in MATCHERS:
+        written = as_map(get(vm, ("spec", matcher.field)))
+        kind = matcher.kind_named(text(written.get("kind")))
+        found.append((kind, "" if is_cluster_kind(kind) else effective_namespace(obj), text(written.get("name"))))
+    return found
+
+
+def _is_wanted(obj: Object, named: set[tuple[str, str, str]]) -> bool:
+    """True for an instancetype or a preference that a machine names and that KubeVirt does not deploy itself."""
+    kind = kind_of(obj)
+    if kind not in SIZES or labels_of(obj).get(OPERATOR[0]) == OPERATOR[1]:
+        return False
+    return (kind, "" if is_cluster_kind(kind) else effective_namespace(obj), name_of(obj)) in named
+
+
+def _path(obj: Object) -> str:
+    folder = CLUSTER if is_cluster_kind(kind_of(obj)) else effective_namespace(obj)
+    return f"{folder}/{kind_of(obj).lower()}-{name_of(obj)}.yaml"
+
+
+def _kustomizations(files: dict[str, Object]) -> dict[str, Object]:
+    """A kustomization for each folder, and one for all of them."""
+    folders: dict[str, list[str]] = {}
+    for path in sorted(files):
+        folder, _, name = path.partition("/")
+        folders.setdefault(folder, []).append(name)
+    found = {f"{folder}/kustomization.yaml": {**KUSTOMIZATION, "resources": names} for folder, names in folders.items()}
+    return {**found, "kustomization.yaml": {**KUSTOMIZATION, "resources": [*folders]}} if found else {}
+
+
+def _notes(machines: Sequence[Object], objects: Sequence[Object]) -> list[str]:
+    notes = []
+    pinned = sum(
+        bool(get(obj, ("status", matcher.status, "controllerRevisionRef"))) for obj in machines for matcher in MATCHERS
+    )
+    if pinned:
+        notes.append(
+            f"{pinned} stored revisions of instancetypes and preferences stay in the cluster; VMs that are created anew "
+            "from the manifests start with the objects of today"
+        )
+    if inline := sum(map(_has_user_data, machines)):
+        notes.append(f"{inline} manifests have cloud-init data, which may hold passwords; look at them before you commit")
+    if left := sum(kind_of(obj) == "Secret" for obj in objects):
+        notes.append(f"{left} Secrets are not adopted; keep them where they are")
+    return notes
+
+
+def _has_user_data(obj: Object) -> bool:
+    volumes = as_list(get(obj, (*SERVED[group_of(obj), kind_of(obj)].instance, "volumes")))
+    return any(as_map(as_map(each).get(source)).get(key) for each in volumes for source in CLOUD_INIT for key in USER_DATA)

@@ -1,0 +1,237 @@
+"""What waits in a cluster, grouped into steps: what each costs, and the commands to run by hand.
+
+upstream: pkg/virt-controller/watch/workload-updater/workload-updater.go (outdated launchers, migrations that are required),
+pkg/virt-controller/watch/vm/vm.go (RestartRequired), pkg/instancetype/upgrade/handler.go (old forms of revisions)
+"""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
+from krm_fn.base.bundle import effective_namespace, is_cluster_kind
+from krm_fn.base.objects import Object, kind_of, labels_of, name_of, text
+from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.value import Value
+from krm_fn.kubevirt.quantity import NANO, Quantity
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.resolve.revision import same_payload
+from krm_fn.kubevirt.stored_revisions import is_current, status_path
+from krm_fn.live.dumps import SIZES, VM
+from krm_fn.sizing.draining import Drain, is_migratable, pods_of
+
+RESTART, MIGRATE, REVISION, NEXT = "restart", "migrate", "revision", "at the next start"
+OUTDATED = "kubevirt.io/outdatedLauncherImage"
+INSTANCE = "VirtualMachineInstance"
+METHODS = ("spec", "workloadUpdateStrategy", "workloadUpdateMethods")
+PARALLEL = ("spec", "configuration", "migrations", "parallelMigrationsPerCluster")
+# upstream: pkg/virt-config/virt-config.go:ParallelMigrationsPerClusterDefault
+MOST_AT_ONCE = 5
+# The conditions of an instance that wait for a migration, and what they stand for.
+# upstream: staging/src/kubevirt.io/api/core/v1/types.go:VirtualMachineInstanceConditionType
+WAITING = {
+    "HotVCPUChange": "a change of its CPUs waits for a migration",
+    "HotMemoryChange": "a change of its memory waits for a migration",
+    "VolumesChange": "a change of its volumes waits for a migration",
+    "MigrationRequired": "a change of its networks waits for a migration",
+}
+TITLES = {
+    "restart-required": "Restart VMs of which a change waits",
+    "migration-required": "Migrate instances of which a change waits",
+    "outdated-launcher": "Renew launchers of an older release",
+    "old-revision": "Move VMs from old revisions of their instancetype or preference",
+    "old-form": "Renew revisions in a form of an older release",
+    "apply": "Apply git",
+}
+UNKNOWN_OF = {
+    INSTANCE: "whether VMs have outdated launchers or wait for a migration",
+    "ControllerRevision": "whether the revisions of VMs are old",
+    "Pod": "how much memory migrations take",
+    "Node": "which drains succeed",
+}
+
+
+class WaitingCluster(Value):
+    """The objects of a dump that decide what waits."""
+
+    vms: tuple[Object, ...]
+    instances: dict[tuple[str, str], Object]
+    revisions: dict[tuple[str, str], Object]
+    sizes: dict[tuple[str, str, str], Object]
+    memory: dict[tuple[str, str], int]
+    methods: tuple[str, ...]
+    at_once: int
+    release: Release
+
+
+def plan(
+    objects: Sequence[Object],
+    release: Release,
+    *,
+    changed: Sequence[Object] = (),
+    upgrade: Sequence[Object] = (),
+    drained: Sequence[Drain] = (),
+) -> Object:
+    """`{"steps": [step, …], "drains": [drain, …], "unknown": [text, …]}`.
+
+    `changed` are the records of `drift`, if git is to be applied; `upgrade` are the steps of `diff`, if KubeVirt is to be
+    upgraded; `drained` is what draining each node comes to.
+
+    A step has `sort`, `title`, `machines` (`namespace`, `name`, `because`, `does`, and `command` or `by`) and its `cost`:
+    `migrations`, `restarts`, and `memory`, what migrations at once need on other nodes, as far as that is known.
+    """
+    cluster = _cluster(objects, release)
+    found = {
+        "apply": list(_applied(changed)),
+        "restart-required": list(_restarts(cluster)),
+        "migration-required": list(_migrations(cluster)),
+        "outdated-launcher": list(_outdated(cluster)),
+        "old-revision": list(_revisions(cluster, current=True)),
+        "old-form": list(_revisions(cluster, current=False)),
+    }
+    present = {kind_of(obj) for obj in objects}
+    steps = [_step(sort, machines, cluster) for sort, machines in found.items() if machines]
+    return {
+        "steps": [*steps, *(_upgraded(each, cluster) for each in upgrade)],
+        "drains": [_drain(each) for each in drained],
+        "unknown": [f"the dump has no {kind}: not known {what}" for kind, what in UNKNOWN_OF.items() if kind not in present],
+    }
+
+
+def _cluster(objects: Sequence[Object], release: Release) -> WaitingCluster:
+    kubevirt = next((obj for obj in objects if kind_of(obj) == "KubeVirt"), {})
+    limit = get(kubevirt, PARALLEL)
+    return WaitingCluster(
+        vms=tuple(obj for obj in objects if kind_of(obj) == VM),
+        instances={_place(obj): obj for obj in objects if kind_of(obj) == INSTANCE},
+        revisions={_place(obj): obj for obj in objects if kind_of(obj) == "ControllerRevision"},
+        sizes={(kind_of(obj), _space(obj), name_of(obj)): obj for obj in objects if kind_of(obj) in SIZES},
+        memory={(pod.namespace, pod.vmi): pod.needs.amounts.get("memory", 0) for pod in pods_of(objects) if pod.vmi},
+        methods=tuple(map(str, as_list(get(kubevirt, METHODS)))),
+        at_once=limit if isinstance(limit, int) else MOST_AT_ONCE,
+        release=release,
+    )
+
+
+def _place(obj: Object) -> tuple[str, str]:
+    return effective_namespace(obj), name_of(obj)
+
+
+def _space(obj: Object) -> str:
+    return "" if is_cluster_kind(kind_of(obj)) else effective_namespace(obj)
+
+
+def _step(sort: str, machines: Sequence[Object], cluster: WaitingCluster) -> Object:
+    moved = [each for each in machines if each["does"] == MIGRATE]
+    memory = sorted((cluster.memory.get((each["namespace"], each["name"]), 0) for each in moved), reverse=True)
+    cost: Object = {"migrations": len(moved), "restarts": sum(each["does"] == RESTART for each in machines)}
+    if moved and cluster.memory:
+        cost["memory"] = str(Quantity(nanos=sum(memory[: cluster.at_once]) // NANO * NANO, format="BinarySI"))
+    return {"sort": sort, "title": TITLES.get(sort, sort), "cost": cost, "machines": list(machines)}
+
+
+def _machine(obj: Object, because: str, does: str, **more: Any) -> Object:
+    namespace, name = _place(obj)
+    return {"namespace": namespace, "name": name, "because": because, "does": does, **more}
+
+
+def _command(verb: str, obj: Object) -> str:
+    return f"virtctl {verb} {quote(name_of(obj))} -n {quote(effective_namespace(obj))}"
+
+
+def _condition(obj: Object, sort: str) -> Object | None:
+    found = map(as_map, as_list(get(obj, ("status", "conditions"))))
+    return next((each for each in found if each.get("type") == sort and each.get("status") == "True"), None)
+
+
+def _restarts(cluster: WaitingCluster) -> Iterator[Object]:
+    for vm in cluster.vms:
+        if condition := _condition(vm, "RestartRequired"):
+            yield _machine(vm, text(condition.get("message")) or "RestartRequired", RESTART, command=_command("restart", vm))
+
+
+def _migrations(cluster: WaitingCluster) -> Iterator[Object]:
+    for instance in _running(cluster):
+        because = next((words for sort, words in WAITING.items() if _condition(instance, sort)), "")
+        if because:
+            yield _moved(instance, because, cluster)
+
+
+def _outdated(cluster: WaitingCluster) -> Iterator[Object]:
+    for instance in _running(cluster):
+        if OUTDATED in labels_of(instance):
+            yield _moved(instance, "its launcher is of an older release", cluster)
+
+
+def _running(cluster: WaitingCluster) -> Iterable[Object]:
+    final = ("Succeeded", "Failed")
+    return (each for each in cluster.instances.values() if get(each, ("status", "phase")) not in final)
+
+
+def _moved(instance: Object, because: str, cluster: WaitingCluster) -> Object:
+    """A migration where the instance can be moved, else a restart; KubeVirt does by itself what its strategy says."""
+    if is_migratable(instance):
+        by = {"by": "KubeVirt"} if "LiveMigrate" in cluster.methods else {"command": _command("migrate", instance)}
+        return _machine(instance, because, MIGRATE, **by)
+    why = f"{because}, and it can't be migrated"
+    by = {"by": "KubeVirt"} if "Evict" in cluster.methods else {"command": _command("restart", instance)}
+    return _machine(instance, why, RESTART, **by)
+
+
+def _revisions(cluster: WaitingCluster, *, current: bool) -> Iterator[Object]:
+    """The VMs whose stored revision differs from the object of today, or those in a form of an older release."""
+    for vm in cluster.vms:
+        for matcher in MATCHERS:
+            name = text(get(vm, ("spec", matcher.field, "revisionName"))) or text(get(vm, status_path(matcher)))
+            revision = cluster.revisions.get((effective_namespace(vm), name))
+            if revision is None:
+                continue
+            written = as_map(get(vm, ("spec", matcher.field)))
+            if not current:
+                if not is_current(revision):
+                    yield _machine(vm, f"ControllerRevision {name} is in a form of an older release", REVISION, by="KubeVirt")
+                continue
+            kind = matcher.kind_named(text(written.get("kind")))
+            space = "" if is_cluster_kind(kind) else effective_namespace(vm)
+            today = cluster.sizes.get((kind, space, text(written.get("name"))))
+            if today and not same_payload(revision.get("data"), today, cluster.release):
+                yield _machine(vm, f"{kind} {name_of(today)} has changed since ControllerRevision {name} was stored", REVISION)
+
+
+def _upgraded(step: Object, cluster: WaitingCluster) -> Object:
+    """The step of an upgrade: all launchers are renewed, and some machines start with other values then."""
+    moved = [_moved(each, "its launcher is of an older release", cluster) for each in _running(cluster)]
+    changed = (each for each in step["vms"] if each["effect"] != ["nothing"])
+    machines = [{"namespace": each["namespace"], "name": each["name"], "because": _why(each), "does": NEXT} for each in changed]
+    title = f"Upgrade KubeVirt from {step['from']} to {step['to']}"
+    return {**_step("upgrade", moved, cluster), "title": title, "machines": machines}
+
+
+def _why(record: Object) -> str:
+    fields = [*record.get("live", ()), *record.get("atRestart", ())]
+    said = [text(record.get(key)) for key in ("error", "startError")] + [each["message"] for each in record.get("keeps", ())]
+    return "; ".join(filter(None, [f"other values at {', '.join(fields)}" if fields else "", *said])) or "other pods"
+
+
+def _drain(found: Drain) -> Object:
+    machines = {what: list(names) for what, names in found.machines.items()}
+    return {
+        "node": found.node,
+        "succeeds": found.succeeds,
+        "machines": machines,
+        "withoutRoom": list(found.without_room),
+        "held": list(found.held),
+    }
+
+
+def _applied(changed: Sequence[Object]) -> Iterator[Object]:
+    """What applying git leaves to do: restarts, and migrations that nobody starts."""
+    for record in changed:
+        named = {"metadata": {"namespace": record["namespace"], "name": record["name"]}}
+        if "restartRequired" in record["effect"]:
+            yield _machine(named, text(record.get("restartRequired")), RESTART, command=_command("restart", named))
+        elif "migration:nobody" in record["effect"]:
+            yield _machine(named, "the change waits for a migration", MIGRATE, command=_command("migrate", named))
+        elif "migration:LiveMigrate" in record["effect"]:
+            yield _machine(named, "the change waits for a migration", MIGRATE, by="KubeVirt")

@@ -1,0 +1,216 @@
+"""The commands about live objects: what a dump gives, how deliveries apply, and that nothing secret is shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from canaries import CANARY
+from checking import run as run_in
+
+Object = dict[str, Any]
+
+# A password that a person wrote into cloud-init, held by kubectl and named in its annotation.
+SPEC = {
+    "runStrategy": "Always",
+    "template": {
+        "spec": {
+            "domain": {"devices": {"disks": [{"name": "ci", "disk": {"bus": "virtio"}}]}, "memory": {"guest": "1Gi"}},
+            "volumes": [{"name": "ci", "cloudInitNoCloud": {"userData": f"#cloud-config\npassword: {CANARY}\n"}}],
+        }
+    },
+}
+NAMED = {"name": "web", "namespace": "shop"}
+MANIFEST = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "metadata": NAMED, "spec": SPEC}
+HELD = {"f:domain": {"f:devices": {"f:disks": {}}}, "f:volumes": {}}
+FIELDS = {"f:spec": {"f:runStrategy": {}, "f:template": {"f:spec": HELD}}}
+LIVE = {
+    **MANIFEST,
+    "metadata": {
+        **NAMED,
+        "uid": "1",
+        "resourceVersion": "2",
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(MANIFEST)},
+        "managedFields": [
+            {"manager": "kubectl-edit", "operation": "Update", "apiVersion": "kubevirt.io/v1", "fieldsV1": FIELDS},
+        ],
+    },
+    "status": {"printableStatus": "Running"},
+}
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "uid": "2"}, "stringData": {"password": CANARY}}
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    """The exit code, stdout and stderr."""
+    return run_in(*arguments, cwd=Path.cwd())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "live.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [LIVE, SECRET]}))
+    (tmp_path / "git").mkdir()
+    write(tmp_path, "git/vm.yaml", MANIFEST)
+    return tmp_path
+
+
+def write(folder: Path, path: str, obj: Object) -> None:
+    (folder / path).write_text(json.dumps(obj))
+
+
+def changed(**spec: Any) -> Object:
+    return {**MANIFEST, "spec": {**SPEC, **spec}}
+
+
+def test_an_apply_of_what_runs_changes_nothing(folder: Path) -> None:
+    code, out, _ = run("drift", "live.json", "git")
+    assert (code, out) == (0, "none of 1 live VM changes\n")
+
+
+def test_the_exit_code_is_that_of_diff(folder: Path) -> None:
+    write(folder, "git/vm.yaml", changed(runStrategy="Halted"))
+    assert [run("drift", "live.json", "git", "--fail-on", level)[0] for level in ("data", "restart", "never")] == [0, 1, 0]
+
+
+def test_diff_with_a_live_side_is_drift(folder: Path) -> None:
+    write(folder, "git/vm.yaml", changed(runStrategy="Halted"))
+    assert run("diff", "live.json", "git") == run("drift", "live.json", "git")
+
+
+def test_manifests_that_nobody_read_from_a_cluster_are_no_live_side(folder: Path) -> None:
+    code, out, err = run("drift", "git/vm.yaml", "git")
+    assert (code, out) == (2, "")
+    assert "LIVE has no object that was read from a cluster" in err
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: shop, namespace: argocd}
+spec:
+  source: {repoURL: https://example.com/repo.git, path: git}
+  destination: {server: https://kubernetes.default.svc, namespace: shop}
+  syncPolicy: {syncOptions: ["OPTION"]}
+"""
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: shop, namespace: flux-system}
+spec:
+  path: ./git
+  prune: true
+  interval: 5m
+  sourceRef: {kind: GitRepository, name: flux-system}
+"""
+
+
+@pytest.mark.parametrize(
+    ("delivery", "goes"),
+    [
+        ("", False),  # an edit is in nobody's annotation, so a client-side apply leaves it
+        (APPLICATION.replace("OPTION", "Prune=false"), False),
+        (APPLICATION.replace("OPTION", "ServerSideApply=true"), False),  # Argo CD takes over applies, and no edits
+        (APPLICATION.replace("OPTION", "Replace=true"), True),
+        (FLUX, True),  # Flux takes over what kubectl has set
+    ],
+)
+def test_what_somebody_edited_goes_by_the_manner_of_the_delivery(folder: Path, delivery: str, goes: bool) -> None:
+    edited = json.loads(json.dumps(LIVE))
+    edited["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 7
+    edited["metadata"]["managedFields"].append(
+        {
+            "manager": "kubectl-edit",
+            "operation": "Update",
+            "apiVersion": "kubevirt.io/v1alpha3",
+            "fieldsV1": {"f:spec": {"f:template": {"f:spec": {"f:terminationGracePeriodSeconds": {}}}}},
+        }
+    )
+    write(folder, "live.json", edited)
+    (folder / "delivery.yaml").write_text(delivery)
+    found = json.loads(run("drift", "live.json", ".", "--exclude", "live.json", "-o", "json")[1])
+    lost = [change["path"] for record in found["vms"] for change in record.get("changes", ())]
+    assert ("/spec/terminationGracePeriodSeconds" in lost) == goes
+
+
+def test_no_output_about_live_objects_shows_a_secret(folder: Path) -> None:
+    other = json.loads(json.dumps(MANIFEST).replace(CANARY, f"{CANARY}2"))
+    write(folder, "git/vm.yaml", other)
+    shown = [
+        run(*command)
+        for command in (
+            *(("drift", "live.json", "git", "-o", form) for form in ("text", "json", "markdown")),
+            *(("drift", "live.json", "git", "--apply", manner) for manner in ("server-side", "replace")),
+            *(("plan", "live.json", "git", "-o", form) for form in ("text", "json", "markdown")),
+            ("adopt", "live.json", "--output-dir", "out", "-v"),
+        )
+    ]
+    assert all(code in (0, 1) for code, _, _ in shown)
+    assert not any(CANARY in text for _, out, err in shown for text in (out, err))
+    adopted = [path for path in (folder / "out").rglob("*") if path.is_file() and CANARY in path.read_text()]
+    assert [path.name for path in adopted] == ["virtualmachine-web.yaml"]  # the VM's own data makes the machine
+
+
+def test_adopt_writes_a_repository_that_drift_and_check_read(folder: Path) -> None:
+    assert run("adopt", "live.json", "--output-dir", "out")[0] == 0
+    files = sorted(path.relative_to(folder / "out").as_posix() for path in (folder / "out").rglob("*") if path.is_file())
+    assert files == [
+        ".kubevirt-render.yaml",
+        "kustomization.yaml",
+        "shop/kustomization.yaml",
+        "shop/virtualmachine-web.yaml",
+    ]
+    assert run("drift", "live.json", "out")[:2] == (0, "none of 1 live VM changes\n")
+    assert run("check", "out")[0] == 0
+
+
+def test_adopt_overwrites_nothing_without_force(folder: Path) -> None:
+    assert run("adopt", "live.json", "--output-dir", "out")[0] == 0
+    (folder / "out/shop/virtualmachine-web.yaml").write_text("mine")
+    code, _, err = run("adopt", "live.json", "--output-dir", "out")
+    assert (code, (folder / "out/shop/virtualmachine-web.yaml").read_text()) == (2, "mine")
+    assert "out/shop/virtualmachine-web.yaml exists and has other contents" in err
+    assert run("adopt", "live.json", "--output-dir", "out", "--force")[0] == 0
+
+
+def test_dump_asks_for_managed_fields_and_for_no_secrets() -> None:
+    code, out, _ = run("dump")
+    assert code == 0
+    assert out.startswith("kubectl get virtualmachines.kubevirt.io,")
+    assert out.endswith(" -A -o yaml --show-managed-fields\n")
+    assert "secret" not in out
+    assert "configmap" not in out
+
+
+KUBECTL = """\
+#!/bin/sh
+echo "$@" >> calls
+case $1 in
+  api-resources) echo virtualmachines.kubevirt.io; echo secrets; echo datavolumes.cdi.kubevirt.io ;;
+  *) echo "kind: List" ;;
+esac
+"""
+
+
+def test_dump_runs_only_verbs_that_read_and_asks_for_the_kinds_that_the_cluster_has(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = folder / "bin" / "kubectl"
+    program.parent.mkdir()
+    program.write_text(KUBECTL)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    code, out, _ = run("dump", "--run")
+    assert (code, out) == (0, "kind: List\n")
+    assert (folder / "calls").read_text().splitlines() == [
+        "api-resources --verbs=list -o name",
+        "get virtualmachines.kubevirt.io,datavolumes.cdi.kubevirt.io -A -o yaml --show-managed-fields",
+    ]
+
+
+def test_dump_says_that_kubectl_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(folder))
+    code, out, err = run("dump", "--run")
+    assert (code, out) == (1, "")
+    assert "kubectl can't be run: No such file or directory; put it on the PATH" in err
