@@ -222,7 +222,7 @@ def kubevirt_annotations(obj: Object) -> Object:
 def _eviction_strategy(obj: Object) -> str:
     """The default: VMs migrate, unless the object's status says that they have only one node.
 
-    upstream: pkg/webhooks/mutator/hyperConvergedMutator.go:mutateEvictionStrategy
+    upstream: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go:mutateEvictionStrategy
     """
     return "None" if get(obj, ("status", "infrastructureHighlyAvailable")) is False else "LiveMigrate"
 

@@ -13,7 +13,8 @@ from krm_fn.kubevirt.pods.amounts import Amounts, plus
 from krm_fn.kubevirt.quantity import canonical, parse
 
 DATA_VOLUME, CLAIM, TEMPLATE, STATE = "DataVolume", "PersistentVolumeClaim", "dataVolumeTemplate", "backendStorage"
-# The claim in which KubeVirt keeps the state of a TPM or of EFI. upstream: pkg/storage/backend-storage/backend-storage.go
+# The claim in which KubeVirt keeps the state of a TPM or of EFI.
+# upstream: pkg/storage/backend-storage/backend-storage.go:basePVC
 STATE_PREFIX, STATE_SIZE = "persistent-state-for-", "10Mi"
 PERSISTENT_EFI = ("domain", "firmware", "bootloader", "efi", "persistent")
 SIZE = ("resources", "requests", "storage")
@@ -36,7 +37,7 @@ def state_of(instance_spec: Object, storage_class: str) -> Object:
     """The claim for what an instance keeps of its TPM or EFI, still without a name; empty where it keeps nothing.
 
     `storage_class` is that of the cluster's `vmStateStorageClass`, "" for the default class.
-    upstream: IsBackendStorageNeeded, createPVC
+    upstream: pkg/storage/backend-storage/backend-storage.go:IsBackendStorageNeeded, createPVC
     """
     if not states_of(instance_spec):
         return {}

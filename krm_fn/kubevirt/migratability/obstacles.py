@@ -146,7 +146,7 @@ def _is_tdx_alone(launch: Launch) -> bool:
 
 
 def _is_secure_execution(launch: Launch) -> bool:
-    """upstream: pkg/util/util.go:IsSecureExecutionVMI"""
+    """upstream: pkg/util/s390x.go:IsSecureExecutionVMI"""
     plain = launch.launch_security is not None and not launch.has_sev and not launch.secured_by("tdx")
     return plain and launch.spec.get("architecture") == "s390x"
 

@@ -35,7 +35,10 @@ TAINTS = ("unschedulable", "network-unavailable", "disk-pressure", "memory-press
 
 
 def needs_hotplug_pod(launch: Launch) -> bool:
-    """True where the instance has volumes that are attached while it runs. upstream: pkg/storage/types/volume.go"""
+    """True where the instance has volumes that are attached while it runs.
+
+    upstream: pkg/storage/types/volume.go:GetHotplugVolumes, IsUtilityVolume
+    """
     declared = any(as_map(volume.get(source)).get("hotpluggable") is True for volume in launch.volumes for source in SOURCES)
     return declared or (is_set(launch.spec.get("utilityVolumes")) and launch.gate(UTILITY_GATE))
 
@@ -157,6 +160,7 @@ def _placement(launch: Launch) -> Object:
 
 
 def _memory(launch: Launch, overhead: Quantity) -> Object:
+    """upstream: pkg/virt-controller/services/rendervolumes.go:withHugepages"""
     volume = {"name": "hugepages", "emptyDir": {"medium": "HugePages"}}
     return {"memoryOverhead": str(overhead), "hugepagesVolumes": [] if launch.page_size is None else [volume]}
 

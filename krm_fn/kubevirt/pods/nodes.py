@@ -1,6 +1,7 @@
 """The nodes that the pod needs: node selector and affinity.
 
-upstream: pkg/virt-controller/services/nodeselectorrenderer.go, template.go:newNodeSelectorRenderer, setNodeAffinityForPod
+upstream: pkg/virt-controller/services/nodeselectorrenderer.go:Render,
+template.go:newNodeSelectorRenderer, setNodeAffinityForPod
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ def _rejected(launch: Launch) -> Iterator[str]:
 
 
 def _reject(found: Object, requirement: Object) -> None:
-    """Add a requirement to every term, since one of them is enough. upstream: modifyNodeAffintyToRejectLabel"""
+    """Add a requirement to every term, since one of them is enough. upstream: template.go:modifyNodeAffintyToRejectLabel"""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     nodes = found["nodeAffinity"] = as_map(found.get("nodeAffinity"))
     if nodes.get(required) is None:

@@ -153,7 +153,9 @@ def _container_disk_inits(launch: Launch) -> Iterator[Object]:
 
 
 def _image_volume_inits(launch: Launch) -> Iterator[Object]:
-    """upstream: pkg/container-disk/container-disk.go:CreateImageVolumeInitContainer"""
+    """upstream: pkg/container-disk/container-disk.go:CreateImageVolumeInitContainer,
+    pkg/virt-controller/services/rendervolumes.go:withImageVolumes
+    """
     if launch.gate(IMAGE_VOLUME_GATE):
         yield from _disks(launch, kernel_too=True)
 
@@ -200,7 +202,10 @@ def _plugin_sidecars(launch: Launch) -> list[str]:
 
 
 def check_hooks(launch: Launch) -> None:
-    """Raises: PodError where a sidecar uses a ConfigMap that does not exist. upstream: template.go:renderLaunchManifest"""
+    """Raises: PodError where a sidecar uses a ConfigMap that does not exist.
+
+    upstream: pkg/virt-controller/services/template.go:renderLaunchManifest
+    """
     _plugin_sidecars(launch)
     for hook in _hooks(launch):
         if hook.get("configMap") is not None:

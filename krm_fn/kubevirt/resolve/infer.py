@@ -1,6 +1,7 @@
 """inferFromVolume: the instancetype or preference in the labels of a volume's source.
 
-upstream: pkg/instancetype/infer/handler.go, volume.go
+upstream: pkg/instancetype/infer/handler.go:Infer, shouldIgnoreFailure,
+volume.go:fromVolumes, fromDataSource, fromVolumeSnapshot
 """
 
 from __future__ import annotations

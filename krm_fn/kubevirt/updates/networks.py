@@ -1,6 +1,7 @@
 """Interfaces and networks of a running instance: what needs a restart, what is plugged in and out, what needs a migration.
 
-upstream: pkg/network/vmliveupdate/restart.go, pkg/network/controllers/vm.go, pkg/network/migration/evaluator.go
+upstream: pkg/network/vmliveupdate/restart.go:IsRestartRequired, pkg/network/controllers/vm.go:syncVMIInterfaces,
+pkg/network/migration/evaluator.go:Evaluate
 """
 
 from __future__ import annotations

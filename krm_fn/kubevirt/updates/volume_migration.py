@@ -1,6 +1,7 @@
 """Claims of a running instance that are exchanged by a migration of its volumes.
 
-upstream: pkg/virt-controller/watch/vm/vm.go:handleVolumeUpdateRequest, pkg/virt-controller/watch/volume-migration
+upstream: pkg/virt-controller/watch/vm/vm.go:handleVolumeUpdateRequest,
+pkg/virt-controller/watch/volume-migration/volume-migration.go:ValidateVolumes, ValidateVolumesUpdateMigration
 """
 
 from __future__ import annotations
