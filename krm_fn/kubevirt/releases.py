@@ -34,6 +34,12 @@ Version = tuple[int, ...]
 Bound = Version | tuple[Version, ...]
 
 
+def bound_text(bound: Bound) -> str:
+    """`1.8.5 and 1.9` of ((1, 8, 5), (1, 9)), `1.9` of (1, 9)."""
+    each = bound if bound and isinstance(bound[0], tuple) else (bound,)
+    return " and ".join(".".join(map(str, version)) for version in each)
+
+
 class Release(Value):
     """One KubeVirt release: `version` is (major, minor, patch)."""
 

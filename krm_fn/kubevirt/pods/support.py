@@ -17,6 +17,8 @@ from krm_fn.kubevirt.releases import Version
 
 KERNEL_BOOT = "kernel-boot-volume"
 IMAGE_VOLUME_GATE = "ImageVolume"
+SKIP_DIGESTS = "kubevirt.io/image-volume-skip-digest-resolution"
+SKIP_DIGESTS_SINCE: Version = (1, 10)
 HOOKS = "hooks.kubevirt.io/hookSidecars"
 DISK_STORAGE = {"ephemeral-storage": amount("50M")}
 
@@ -156,7 +158,8 @@ def _image_volume_inits(launch: Launch) -> Iterator[Object]:
     """upstream: pkg/container-disk/container-disk.go:CreateImageVolumeInitContainer,
     pkg/virt-controller/services/rendervolumes.go:withImageVolumes
     """
-    if launch.gate(IMAGE_VOLUME_GATE):
+    skipped = launch.annotations.get(SKIP_DIGESTS) == "true" and launch.release.within(since=SKIP_DIGESTS_SINCE)
+    if launch.gate(IMAGE_VOLUME_GATE) and not skipped:
         yield from _disks(launch, kernel_too=True)
 
 
