@@ -38,8 +38,15 @@ class Source:
 
     def __init__(self, clone: Path, refs: Mapping[Version, str] = UNMEASURED) -> None:
         self.clone, self.refs = clone, refs
-        tags = self._git("tag", "--list", "v*").decode().split()
-        self.versions = sorted(version_of(tag[1:]) for tag in tags if re.fullmatch(RELEASE, tag[1:]))
+        self.versions = sorted(version_of(tag[1:]) for tag in self.tags("v*") if re.fullmatch(RELEASE, tag[1:]))
+
+    def tags(self, pattern: str) -> list[str]:
+        """The tags of a form, such as `v*`."""
+        return self._git("tag", "--list", pattern).decode().split()
+
+    def names(self, branch: str) -> bool:
+        """True where the clone has a branch of that name."""
+        return bool(self._git("branch", "--list", branch))
 
     def patches(self, newest: Version) -> list[Version]:
         """The patch releases of a minor release, oldest first, up to `newest`."""

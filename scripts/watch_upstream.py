@@ -3,6 +3,7 @@
     python scripts/watch_upstream.py --source CLONE v1.9.0 main
     python scripts/watch_upstream.py --source CLONE --record [1.9.1] [--ref release-1.9]
     python scripts/watch_upstream.py --source CLONE
+    python scripts/watch_upstream.py --source CLONE --pairs
 
 Every `upstream:` of a docstring or comment, and every text `pkg/…/file.go:function`, is a pointer. It stands for the function
 and what that uses of its own package: functions, methods, constants, types. The lines say
@@ -16,7 +17,8 @@ and what that uses of its own package: functions, methods, constants, types. The
 `--record` writes what a release has into fixtures/upstream.lock; alone it records all releases of the lock again, as a new
 pointer needs it. What differs from the release before is `measured` there if the release's own code has answered, else
 `unreviewed`, until somebody writes `same` or the files whose rows changed; a test fails until then. Without commits, every
-pointer is resolved at its own release. Go is read as text, as gofmt leaves it.
+pointer is resolved at its own release. `--pairs` prints the pairs of commits that a nightly run compares: what the lock has and
+main, each release branch, and each tag of a candidate. Go is read as text, as gofmt leaves it.
 """
 
 from __future__ import annotations
@@ -425,6 +427,19 @@ def resolve(source: Source) -> None:
         raise SystemExit(1)
 
 
+def pairs(source: Source) -> Iterator[tuple[str, str]]:
+    """The newest recorded release of each series with its branch, the newest of all with main and later candidates."""
+    recorded_ones = sorted(read_lock(LOCK.read_text(encoding="utf-8")))
+    of_series = {release[:2]: source.ref(release) for release in recorded_ones}
+    *_, newest = recorded_ones
+    yield source.ref(newest), "main"
+    yield from ((ref, branch) for series, ref in of_series.items() if source.names(branch := f"release-{text_of(series)}"))
+    for tag in source.tags("v*-rc.*"):
+        series = version_of(tag[1:].partition("-")[0])
+        if series > NEWEST.version and series not in source.versions:
+            yield of_series.get(series[:2], source.ref(newest)), tag
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="What changed in KubeVirt below the places that krm_fn names.")
     parser.add_argument(
@@ -432,11 +447,14 @@ def main() -> None:
     )
     parser.add_argument("--record", nargs="*", metavar="X.Y.Z", help="write these releases, or all again, into the lock")
     parser.add_argument("--ref", help="the branch, tag or commit to read the recorded release from")
+    parser.add_argument("--pairs", action="store_true", help="print the pairs of commits that a nightly run compares")
     parser.add_argument("commits", nargs="*", metavar="COMMIT", help="two tags, branches or commits to compare")
     given = parser.parse_args()
     source = Source(given.source)
     if given.record is not None:
         record(source, list(map(version_of, given.record)), given.ref)
+    elif given.pairs:
+        print("\n".join(map(" ".join, pairs(source))))
     elif len(given.commits) == 2:
         before, after = given.commits
         lines = [*differences(source, before, after, pointers()), *tables(source, before, after)]
