@@ -13,7 +13,9 @@ A page can also be a walk, which starts in an empty folder and goes from block t
     <!-- run -->               the commands are run there, by `bash`
     <!-- printed -->           what the commands above printed on stdout
 
-Where a page says "1.0 to 1.9", it gets the oldest and the newest measured release.
+In the middle of a line:
+
+    <!-- releases -->          in a line, before "1.0 to 1.9": the oldest and the newest measured release
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from tempfile import TemporaryDirectory
 from krm_fn.kubevirt.releases import MINORS
 
 ROOT = Path(__file__).resolve().parents[1]
-RELEASES = re.compile(rf"\b{re.escape(MINORS[0])} to \d+\.\d+\b")
+RELEASES = re.compile(r"(?<=<!-- releases -->)\d+\.\d+ to \d+\.\d+")
 BLOCK = re.compile(r"^(<!-- (file|output): (.+?) -->\n```\w*\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
 STEP = re.compile(r"^(<!-- (save|run|printed)(?:: (.+?))? -->\n```\w*\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
 START = "import sys; from krm_fn.__main__ import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
