@@ -303,3 +303,19 @@ def test_a_quota_counts_the_claim_for_state_and_no_data_volume() -> None:
 
 def test_every_machine_of_a_pool_has_its_claim_for_state() -> None:
     assert capacity(pool(3, keeping(devices={"tpm": {"persistent": True}})))["totals"]["storage"] == {"": "30Mi"}
+
+
+@pytest.mark.parametrize(
+    ("hints", "unknown"), [({}, True), ({"tscFrequency": 2100000000}, False), ({"tscFrequency": "x"}, True)]
+)
+def test_an_instance_that_has_its_frequency_can_be_migrated(hints, unknown) -> None:
+    devices = {"interfaces": [{"name": "default", "masquerade": {}}]}
+    features = {"hyperv": {"reenlightenment": {}}}
+    spec = {
+        "architecture": "amd64",
+        "domain": {"memory": {"guest": "1Gi"}, "devices": devices, "features": features},
+        "networks": [{"name": "default", "pod": {}}],
+    }
+    found = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {"name": "web"}, "spec": spec}
+    record = capacity({**found, "status": {"topologyHints": hints}})["vms"][0]
+    assert ("unknown" in record["migratable"]) is unknown

@@ -104,13 +104,14 @@ class Launch:
         "requests",
         "resources",
         "spec",
+        "status",
         "volumes",
     )
 
     def __init__(self, instance: Object, around: LaunchContext) -> None:
         self.around, self.cluster, self.release = around, around.cluster, around.release
         self.name, self.annotations, self.labels = name_of(instance), annotations_of(instance), labels_of(instance)
-        self.spec = as_map(instance.get("spec"))
+        self.spec, self.status = as_map(instance.get("spec")), as_map(instance.get("status"))
         self.domain = as_map(self.spec.get("domain"))
         self.devices = as_map(self.domain.get("devices"))
         self.cpu, self.memory = as_map(self.domain.get("cpu")), as_map(self.domain.get("memory"))

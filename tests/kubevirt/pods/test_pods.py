@@ -16,12 +16,13 @@ from krm_fn.kubevirt.quantity import parse as quantity
 from krm_fn.kubevirt.releases import parse
 
 
-def pod(domain=None, *items, release="1.9", spec=None, annotations=None, labels=None, **configuration):
+def pod(domain=None, *items, release="1.9", spec=None, annotations=None, labels=None, status=None, **configuration):
     cluster, version = Cluster(configuration=configuration), parse(release)
     metadata = {"name": "web", "annotations": annotations or {}, "labels": labels or {}}
     memory = {"memory": {"guest": "1Gi"}, "devices": {}}
     instance = {"metadata": metadata, "spec": {"domain": {**memory, **(domain or {})}, **(spec or {})}}
     complete(instance, cluster, version)
+    instance["status"] = status or {}
     return launcher_pod(instance, LaunchContext(bundle=Bundle(items), cluster=cluster, release=version, namespace="team"))
 
 
@@ -73,6 +74,19 @@ def test_an_annotation_leaves_out_the_containers_that_resolve_digests_since_1_10
 @pytest.mark.parametrize(("release", "label"), [("1.5.0", False), ("1.5.1", True)])
 def test_nodes_need_the_machine_type_since_1_5_1(release, label) -> None:
     assert ("machine-type.node.kubevirt.io/q35" in pod(release=release)["nodeSelector"]) is label
+
+
+def test_what_an_instance_runs_as_decides_about_its_nodes() -> None:
+    reenlightened = {"features": {"hyperv": {"reenlightenment": {}}}}
+    hints = {"machine": {"type": "pc-q35-rhel9.6.0"}, "topologyHints": {"tscFrequency": 2100000000}}
+    plain, known = (
+        set(pod(reenlightened, spec={"architecture": "amd64"}, status=status)["nodeSelector"]) for status in ({}, hints)
+    )
+    assert plain - known == {"machine-type.node.kubevirt.io/q35"}
+    assert known - plain == {
+        "machine-type.node.kubevirt.io/pc-q35-rhel9.6.0",
+        "scheduling.node.kubevirt.io/tsc-frequency-2100000000",
+    }
 
 
 @pytest.mark.parametrize(("release", "pages"), [("1.6.3", True), ("1.6.4", False)])
