@@ -109,7 +109,9 @@ def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, An
     if given.config and not Path(os.path.realpath(given.config)).is_relative_to(Path.cwd()):  # resolve() fails for a loop
         raise ConfigError(f"{given.config} is not in the application's folder", path="parameter config")
     flags = {**flags, options.UNTRUSTED: bool(given.config)}  # an application can set the parameter
-    return given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
+    found = given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
+    options.note_unmeasured(found.release)
+    return found
 
 
 def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given: Parameters, timeout: float) -> Sources:

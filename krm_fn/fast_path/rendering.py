@@ -78,7 +78,7 @@ def fits(settings: Config) -> bool:
     """True if nothing in the config needs all objects at once."""
     if settings.patches or settings.policies or settings.schema_policies or settings.rule_packages:
         return False
-    if "unexpanded-vm" in settings.severity:
+    if "unexpanded-vm" in settings.severity or (settings.release and not settings.release.is_measured):
         return False
     return settings.mode in MODES and settings.instances != "include" and not settings.pod_size
 

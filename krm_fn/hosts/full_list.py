@@ -10,6 +10,7 @@ from krm_fn.base.objects import LIST_VERSIONS, place_of
 from krm_fn.base.paths import as_list
 from krm_fn.base.wording import brief
 from krm_fn.findings import results
+from krm_fn.kubevirt.releases import not_measured
 from krm_fn.pipeline import stages
 
 TYPE_CHECKING = False
@@ -27,6 +28,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
     earlier = listing.head.get("results")
     try:
         settings = config.read(listing.head.get("functionConfig"))
+        warn_of_release(settings, err)
         outcome = stages.render(listing.items, settings)
     except ConfigError as error:
         found = _located(error, listing)
@@ -37,6 +39,12 @@ def run(data: bytes, out: BinaryIO, err: TextIO, read: Callable[[bytes], ListTex
     out.write(yamlio.write_resource_list(listing, outcome.items, krm_results, outcome.before))
     results.report(outcome.findings, err)
     return results.exit_code(outcome.findings, settings.fail_on)
+
+
+def warn_of_release(settings: config.Config, err: TextIO) -> None:
+    """Say that the release of a config is not measured, if that is so."""
+    if settings.release and not settings.release.is_measured:
+        err.write(f"{NAME}: note: {not_measured(settings.release)}\n")
 
 
 def _warn_of_version(version: object, err: TextIO) -> None:

@@ -2,7 +2,7 @@
 
 The cluster drops an unknown field without a message, so such a field has no effect any more.
 
-upstream: pkg/api/v1/schema.go and types.go of the releases named here
+upstream: the Go types of the API, in the releases named here
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from krm_fn.config.repository import NAME
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.holders import HOLDERS
+from krm_fn.kubevirt.releases import not_measured
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.lsp import sizes
 from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
@@ -74,6 +75,10 @@ class Session:
         self.workspace.change(files)
         self.workspace.judge()
         return self.diagnostics()
+
+    def unmeasured(self) -> list[str]:
+        """What is to be said of the releases that targets are judged for, and that are not measured."""
+        return [not_measured(release) for release in self.workspace.releases() if not release.is_measured]
 
     def diagnostics(self) -> dict[str, list[Diagnostic]]:
         """The diagnostics of all files that are open, have some, or had some the last time."""

@@ -186,6 +186,10 @@ class EditorWorkspace:
         found = next((result for unit, result in self._results if uses(unit, file)), None)
         return found.release if found else release_of(self.config(file))
 
+    def releases(self) -> list[Release]:
+        """The releases that the targets are judged for, each once."""
+        return list(dict.fromkeys(result.release for _, result in self._results))
+
     def config(self, file: str) -> Config:
         """The config of a file's folder, or the default one where that is wrong."""
         try:
