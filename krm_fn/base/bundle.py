@@ -42,6 +42,42 @@ class Entry(Value):
         put(self, "item", item)
         put(self, "path", path)
 
+    @property
+    def type(self) -> tuple[str, str]:
+        """Its apiVersion and kind."""
+        return text(self.obj.get("apiVersion")), kind_of(self.obj)
+
+    @property
+    def name(self) -> str:
+        return name_of(self.obj)
+
+
+class LateEntry(Entry):
+    """An item that is read when it is used, and not kept. Its type is known before, its name once it was read."""
+
+    _read: Callable[[int], Object]
+    _type: tuple[str, str]
+    _name: str | None = None
+
+    def __init__(self, read: Callable[[int], Object], item: int, type_of_item: tuple[str, str]) -> None:
+        put(self, "_read", read)
+        put(self, "item", item)
+        put(self, "_type", type_of_item)
+
+    @property
+    def obj(self) -> Object:  # type: ignore[override]
+        return self._read(self.item)
+
+    @property
+    def type(self) -> tuple[str, str]:
+        return self._type
+
+    @property
+    def name(self) -> str:
+        if self._name is None:
+            put(self, "_name", name_of(self.obj))
+        return self._name  # type: ignore[return-value]
+
 
 def effective_namespace(obj: Object) -> str:
     """The namespace that a namespaced object is in."""
@@ -61,17 +97,24 @@ def is_list(obj: Object) -> bool:
 def entries(items: Sequence[object]) -> Iterator[Entry]:
     """Every object of the items, in order. Lists are opened, also Lists in Lists. Items that are no map are skipped."""
     for number, item in enumerate(items):
-        if isinstance(item, dict) and not is_list(item):
+        if isinstance(item, LateEntry):
+            yield item
+        elif isinstance(item, dict) and not is_list(item):
             yield Entry(obj=item, item=number)
         else:
             yield from _inside(item, number, ())
+
+
+def value_of(item: Any) -> Any:
+    """The value of an item, which is read now if the item is late."""
+    return item.obj if isinstance(item, LateEntry) else item
 
 
 def types_of(found: Iterable[Entry]) -> Types:
     """The types of the objects, in the order in which they first occur."""
     types: dict[tuple[str, str], list[int]] = {}
     for number, entry in enumerate(found):
-        types.setdefault((text(entry.obj.get("apiVersion")), kind_of(entry.obj)), []).append(number)
+        types.setdefault(entry.type, []).append(number)
     return types
 
 
@@ -132,7 +175,7 @@ class Bundle:
         if self._places:
             return self._places[item]
         if item not in self._place:
-            self._place[item] = place_of(self._items[item])
+            self._place[item] = place_of(value_of(self._items[item]))
         return self._place[item]
 
     def is_context(self, item: int) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Callable, Iterator
-from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.annotations import Callable, Iterable, Iterator
+from krm_fn.base.bundle import Bundle, Entry, LateEntry
 from krm_fn.base.keeping import keeper
-from krm_fn.base.objects import kind_of
+from krm_fn.base.objects import IGNORE, Object, annotations_of, kind_of
+from krm_fn.base.paths import put_in
+from krm_fn.kubevirt.api_versions import is_served
+from krm_fn.kubevirt.removed_fields import removed_fields
 from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.kubevirt.schema import flaws_of_read
 from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline import modes
 from krm_fn.pipeline.analysis import VM, Analysis, analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
 from krm_fn.rules.facts.vms import VmFacts
@@ -17,26 +22,67 @@ if TYPE_CHECKING:
     from krm_fn.pipeline.equivalents import Equivalents
     from krm_fn.pipeline.unchanged import Unchanged
 Wanted = Callable[[Entry], bool]
+# Writes the new value of a late item, by its number.
+Write = Callable[[int, Object], None]
+
+# The kinds for which all objects are needed at once: presets and policies.
+FOR_ALL = frozenset(
+    ("VirtualMachineInstancePreset", "VirtualMachinePreset", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+)
+
+
+NOTHING: Object = {}
 
 
 def every(_: Entry) -> bool:
     return True
 
 
+def lets_go(settings: Config, kinds: Iterable[str]) -> bool:
+    """True if a VM without findings is needed no longer once it is rendered, in a bundle with these kinds."""
+    config_reads_all = settings.patches or settings.policies or settings.schema_policies or settings.rule_packages
+    if config_reads_all or "unexpanded-vm" in settings.severity or settings.instances == "include" or settings.pod_size:
+        return False
+    return settings.mode in ("expand", "annotate") and FOR_ALL.isdisjoint(kinds)
+
+
 def gather(
-    bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS, wanted: Wanted = every
+    bundle: Bundle,
+    settings: Config,
+    surroundings: Surroundings = NO_SURROUNDINGS,
+    wanted: Wanted = every,
+    write: Write | None = None,
 ) -> BundleFacts:
-    """The facts of a bundle, and of its wanted VMs.
+    """The facts of a bundle, and of its wanted VMs. With `write`, a late VM without findings is written and let go.
 
     Raises: InputError if VMs get too many values from instancetypes and preferences.
     """
     analysis = analysis_of(bundle, settings, surroundings)
     if not analysis.starts_instances:
-        return analysis.facts(vms=tuple(_vms(analysis, wanted)))
+        vms = _vms(analysis, wanted)
+        return analysis.facts(vms=tuple([_written(facts, analysis, write) for facts in vms] if write else vms))
     from krm_fn.pipeline import instances  # few bundles have presets
 
-    vms = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis, wanted))
-    return analysis.facts(vms=tuple(vms), instances=tuple(instances.instances(analysis)) if analysis.presets else ())
+    found = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis, wanted))
+    return analysis.facts(vms=tuple(found), instances=tuple(instances.instances(analysis)) if analysis.presets else ())
+
+
+def _written(facts: VmFacts, analysis: Analysis, write: Write) -> VmFacts:
+    """The facts of a VM. If it is late and has no findings, its new value is written, and they are without its values."""
+    entry, release = facts.entry, analysis.release
+    if not isinstance(entry, LateEntry) or facts.troubled:
+        return facts
+    value, _ = entry.obj, entry.name  # the name is known from now on
+    if IGNORE in annotations_of(value) or (is_served(value, release) and any(True for _ in removed_fields(value, release))):
+        return facts
+    if flaws_of_read(entry, release, handed_on=analysis.settings.mode in modes.HANDING_ON):
+        return facts
+    for _, path, new in modes.chosen(analysis.settings).changes(analysis.facts(vms=(facts,))):
+        write(entry.item, put_in(value, path, new))
+    resolution = facts.resolution.but(vm=NOTHING)
+    return facts.but(
+        vm=NOTHING, admitted=NOTHING, resolution=resolution, expansion=None, rendered=None, sound=True, written=True
+    )
 
 
 def _vms(analysis: Analysis, wanted: Wanted) -> Iterator[VmFacts]:

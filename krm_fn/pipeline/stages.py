@@ -17,7 +17,7 @@ from krm_fn.kubevirt import schema
 from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import modes
-from krm_fn.pipeline.facts import gather
+from krm_fn.pipeline.facts import Write, gather
 from krm_fn.rules import registry
 from krm_fn.rules.facts.admission import AdmissionFacts
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
@@ -112,13 +112,15 @@ def render(
     places: Sequence[tuple[str, int]] = (),
     schemas: Sequence[Object] = (),
     judging: Judging = Judging(),  # noqa: B008  a Value never changes
+    write: Write | None = None,
 ) -> Outcome:
     """Render each VM of the items, or leave it as it is, and report the findings.
 
     `places` has file and index of each item, if the caller knows them. Otherwise the annotations of the items give them.
-    `schemas` are CustomResourceDefinitions in addition to those of the bundle.
+    `schemas` are CustomResourceDefinitions in addition to those of the bundle. With `write`, items may be late: it gets the new
+    value of each late VM that is rendered without findings, whose item stays as it is in the outcome.
     """
-    facts = gather(_bundle(items, places, judging), settings, judging.surroundings)
+    facts = gather(_bundle(items, places, judging), settings, judging.surroundings, write=write)
     if settings.mode == "snapshot":
         from krm_fn.pipeline import snapshots  # the other modes store nothing
 
@@ -312,7 +314,7 @@ def _silenced(found: list[Finding], facts: BundleFacts, *, effective: bool) -> t
 
     `effective`: ignores have an effect.
     """
-    if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.bundle.entries):
+    if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.remaining):
         return found, ()
     from krm_fn.pipeline import ignores  # needed only if there is an ignore
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from krm_fn.base.annotations import Callable, Container, Iterator
-from krm_fn.base.objects import kind_of, name_of, previous_names
+from krm_fn.base.objects import name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
 from krm_fn.kubevirt.catalogue_names import NAMES
 from krm_fn.rules.facts.bundles import BundleFacts
@@ -63,7 +63,7 @@ def _may_differ(facts: BundleFacts) -> bool:
 def _has_namesakes(facts: BundleFacts) -> bool:
     names: dict[str, set[str]] = {}
     for each in facts.bundle.entries:
-        of_kind, name = names.setdefault(kind_of(each.obj), set()), name_of(each.obj)
+        of_kind, name = names.setdefault(each.type[1], set()), each.name
         if name in of_kind:
             return True
         of_kind.add(name)

@@ -82,7 +82,8 @@ def examine(
     if complete:
         found = _all_flaws(bundle, release, _definitions(bundle, schemas, trusted=definitions), sound)
     else:
-        found = _read(bundle, release, handed_on=handed_on)
+        entries = (entry for entry in bundle.entries if (entry.item, entry.path) not in sound)
+        found = ((entry, flaws_of_read(entry, release, handed_on=handed_on)) for entry in entries)
     for entry, flaws in found:
         if flaws:
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
@@ -100,17 +101,12 @@ def _all_flaws(
             yield entry, tuple(check(entry.obj, release))
 
 
-def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
-    for entry in bundle.entries:
-        yield entry, flaws_of_read(entry, release, handed_on=handed_on)
-
-
 def flaws_of_read(entry: Entry, release: Release, *, handed_on: bool) -> tuple[Flaw, ...]:
     """The fields of other releases in an object that rendering reads.
 
     For an object that is handed on without rendering, also the flaws at its domain: no webhook accepts a VM without one.
     """
-    if kind_of(entry.obj) not in READ:
+    if entry.type[1] not in READ:
         return ()
     around = _around_lost_domain(entry.obj) if handed_on else frozenset()
     if not around and not has_strange_key(entry.obj, release):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any
+from krm_fn.base.bundle import LateEntry, value_of
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.emit import Style
-from krm_fn.yamlio.plain.changes import respelled
+from krm_fn.yamlio.plain.changes import Changes, applied, respelled
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
 from krm_fn.yamlio.plain.lines import Layout, NotPlain, read
 from krm_fn.yamlio.plain.split import check, cut, regions
@@ -14,17 +15,21 @@ from krm_fn.yamlio.texts import ListText, Piece, Pieces, Top
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.yamlio.nodes import Node
+NONE = ("", "\n")  # no item has such a kind
 
 
-def read_plain_list(data: bytes, file: str) -> ListText | None:
-    """The text of a ResourceList in plain form; None if it is not in plain form, or may not be."""
+def read_plain_list(data: bytes, file: str, late: tuple[str, str] = NONE) -> PlainList | None:
+    """The text of a ResourceList in plain form; None if it is not in plain form, or may not be.
+
+    Items that have this API group and kind in their first two lines are late.
+    """
     try:
-        return _read(data, file)
+        return _read(data, file, late)
     except (NotPlain, InputError):  # libyaml words the error and knows the line
         return None
 
 
-def _read(data: bytes, file: str) -> ListText:
+def _read(data: bytes, file: str, late: tuple[str, str]) -> PlainList:
     found = regions(data)
     check(data)
     head: dict[str, Any] = {}
@@ -40,7 +45,8 @@ def _read(data: bytes, file: str) -> ListText:
             lines = []
             for begin, stop in zip(starts, [*starts[1:], end], strict=True):
                 text = data[begin:stop].decode()
-                value, layout = read_item(text)
+                type_of_item = _type_of(text, late) if late[1] in text else None
+                value, layout = (type_of_item, None) if type_of_item else read_item(text)
                 items.append(value)
                 layouts.append(layout)
                 lines.append(line)
@@ -56,12 +62,67 @@ def _read(data: bytes, file: str) -> ListText:
     return PlainList(data, file, items, pieces, head=head, top=top, layouts=layouts)
 
 
+def _type_of(text: str, late: tuple[str, str]) -> tuple[str, str] | None:
+    """The apiVersion and kind in the first two lines of an item, if these are the late ones. Its value may differ."""
+    first, second, *_ = text.split("\n", 2)
+    api_version, kind = (second, first) if first.startswith("- k") else (first, second)
+    group, _, version = api_version[2:].removeprefix("apiVersion: ").partition("/")
+    return (f"{group}/{version}", late[1]) if (group, kind[2:]) == (late[0], f"kind: {late[1]}") and version.isalnum() else None
+
+
 class PlainList(ListText):
-    """The text of a list in plain form, with the layout of each item."""
+    """The text of a list in plain form, with the layout of each item.
+
+    A late item is read when it is used, and `items` has an entry of the bundle in place of its value. `written` has what
+    `write` made of late items: changes of lines, or new text.
+    """
 
     def __init__(self, *args: Any, layouts: list[Layout | None], **named: Any) -> None:
         super().__init__(*args, **named)
         self.layouts = layouts
+        self.written: dict[int, tuple[Any, ...] | str] = {}
+        self._last: tuple[int, Any, str] = (-1, None, "")
+        for number, item in enumerate(self.items):
+            if isinstance(item, tuple):  # the type of a late item
+                self.items[number] = LateEntry(self.late_value, number, item)
+
+    def late_value(self, number: int) -> Any:
+        """The value of a late item; the last one is kept. Raises: NotPlain."""
+        if self._last[0] != number:
+            text = self.text_of(number)
+            try:
+                value, self.layouts[number] = read_item(text)
+            except InputError:
+                raise NotPlain from None  # libyaml words the error and knows the line
+            if not isinstance(value, dict) or (value.get("apiVersion"), value.get("kind")) != self.items[number].type:
+                raise NotPlain
+            self._last = number, value, text
+        return self._last[1]
+
+    def read_late(self) -> None:
+        """Read all late items now. Raises: NotPlain."""
+        self.items = [value_of(item) for item in self.items]
+
+    def value(self, item: int) -> Any:
+        return value_of(self.items[item])
+
+    def write(self, number: int, new: Any) -> None:
+        """Note the new value of a late item."""
+        old, layout = self.late_value(number), self.layouts[number]
+        if layout and layout != ODD:
+            try:
+                changed = Changes(self._last[2], Style(step=layout[0], dash=layout[1])).flat(old, new)
+            except NotPlain:
+                pass
+            else:
+                self.written[number] = changed
+                return
+        self.written[number] = super().respelled(number, new)
+
+    def rewritten(self, number: int) -> str:
+        """The new text of an item that was written."""
+        found = self.written[number]
+        return found if isinstance(found, str) else applied(self.text_of(number), found)
 
     def parse(self, text: str, piece: Piece) -> Node:
         try:
@@ -78,10 +139,10 @@ class PlainList(ListText):
         return super().parse(text, self.pieces[item]) if self.layouts[item] == ODD else tree(text)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
-        layout = self.layouts[item]
+        old, layout = self.value(item), self.layouts[item]
         if layout and layout != ODD and not (expand or self.successors or self.quotes):
             try:
-                return respelled(self.text_of(item), self.items[item], new, Style(step=layout[0], dash=layout[1]))
+                return respelled(self.text_of(item), old, new, Style(step=layout[0], dash=layout[1]))
             except NotPlain:
                 pass
         return super().respelled(item, new, expand=expand)
