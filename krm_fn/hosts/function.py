@@ -9,8 +9,6 @@ from krm_fn.base.console import NAME, one_line, printable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import IGNORE, LIST_VERSIONS, kind_of, place_of
 from krm_fn.base.paths import as_list, as_map
-from krm_fn.base.wording import brief
-from krm_fn.findings import results
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.analysis import VM
@@ -60,10 +58,16 @@ def _rendered(listing: ListText, out: BinaryIO, err: TextIO, write: Callable[[in
         out.write(yamlio.write_resource_list(listing, listing.items, [*as_list(earlier), _config_result(found)]))
         err.write(f"{NAME}: error: {printable(one_line(str(found)))}\n")
         return error.exit_code
-    krm_results = results.merge(earlier, outcome.findings) if outcome.findings else []
+    krm_results = []
+    if outcome.findings:
+        from krm_fn.findings import results  # most runs find nothing
+
+        krm_results = results.merge(earlier, outcome.findings)
     pieces = yamlio.pieces_of_list(listing, outcome.items, krm_results, outcome.before)
     _warn_of_version(listing.head.get("apiVersion"), err)
     out.writelines(pieces)
+    if not outcome.findings:
+        return 0
     results.report(outcome.findings, err)
     return results.exit_code(outcome.findings, settings.fail_on)
 
@@ -77,6 +81,8 @@ def _may_forget(listing: ListText, settings: Config) -> bool:
 
 def _warn_of_version(version: object, err: TextIO) -> None:
     if version not in LIST_VERSIONS:
+        from krm_fn.base.wording import brief
+
         message = f"the apiVersion of the ResourceList is {brief(version)}, but it is read as {LIST_VERSIONS[0]}"
         err.write(f"{NAME}: warning: {printable(one_line(message))}; update {NAME} if the host is newer\n")
 

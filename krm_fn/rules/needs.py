@@ -13,6 +13,7 @@ from krm_fn.base.annotations import Callable, Container, Iterator
 from krm_fn.base.objects import name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
 from krm_fn.kubevirt.catalogue_names import NAMES
+from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS, removed_fields
 from krm_fn.rules.facts.bundles import BundleFacts
 
 Needs = dict[str, Callable[[BundleFacts], object]]
@@ -83,6 +84,14 @@ def _has_renamed(facts: BundleFacts) -> bool:
     return any(previous_names(each.obj) for kind in NAMED for each in facts.bundle.of_kind(kind))
 
 
+def _has_removed(facts: BundleFacts) -> bool:
+    if facts.config.mode == "validate":
+        return False  # there `unknown-field` reports them
+    release, kinds = facts.release, {kind for _, kind in (*TEMPLATES, *VMS)}
+    held = [entry.obj for entry in facts.remaining if entry.type[1] in kinds]
+    return any(is_served(obj, release) and any(True for _ in removed_fields(obj, release)) for obj in held)
+
+
 NEEDS: Needs = {
     "ambiguous_reference": lambda facts: facts.surroundings.ambiguous,
     "deprecated_instancetype": uses_catalogue,
@@ -99,7 +108,7 @@ NEEDS: Needs = {
     "null_item": lambda facts: facts.bundle.nulls,
     "policy_not_evaluated": lambda facts: facts.unevaluated,
     "refused_policy": lambda facts: facts.unevaluated,
-    "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
+    "removed_field": _has_removed,
     "removed_in_later_release": uses_catalogue,
     "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),
     "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),

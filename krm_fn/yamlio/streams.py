@@ -203,7 +203,10 @@ class PlainStream(StreamText):
         from krm_fn.yamlio.plain.tree import tree
 
         start, _ = self.spans[item]
-        return tree(text[:start].replace("---", "#--") + text[start:])  # the line reader does not know marks
+        try:
+            return tree(text[:start].replace("---", "#--") + text[start:])  # the line reader does not know marks
+        except NotPlain:
+            return super().tree_of(item, text)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]

@@ -10,7 +10,7 @@ from sys import intern
 
 from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.emit import Style, entry, kept_block
-from krm_fn.yamlio.plain.lines import NotPlain
+from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, SCALAR, NotPlain, token
 
 # Start and end of a span of complete lines, its depth, and the new lines without the last line break, or None. If two spans
 # touch, the deeper one comes first.
@@ -26,8 +26,8 @@ OTHER: Difference = {}
 GONE: Difference = {}
 ADDED: Difference = {}
 ABSENT = object()
-# The text after the colon of a key whose value is on the lines below.
-BELOW = ("\n", " |\n", " |-\n")
+# The kinds of values that end on their line.
+ON_LINE = (SCALAR, EMPTY_MAP, EMPTY_LIST)
 
 
 def respelled(text: str, old: Any, new: Any, style: Style) -> str:
@@ -129,14 +129,17 @@ class Changes:
         """Change the value of a key. `colon` is the index after the key's colon; `place` has the start of the key."""
         at, end, column, depth = place
         next_line = self.text.index("\n", at) + 1
+        rest = self.text[colon:next_line]
         if below is OTHER:
-            if self.text[colon:next_line] in BELOW:
-                raise NotPlain
             line = self.text.rfind("\n", 0, at) + 1
+            if " #" in rest or rest.endswith(" \n") or token(self.text[line : next_line - 1])[4] not in ON_LINE:
+                raise NotPlain
             inline, *lines = entry("", new, column, self.style)
             self.edits.append((line, next_line, -depth, intern(self.text[line:colon] + inline)))  # many VMs get the same text
             if lines:
                 self.edits.append((next_line, next_line, -depth, intern("\n".join(lines))))
+        elif rest != "\n":
+            raise NotPlain  # a comment or brackets
         elif isinstance(old, dict):
             inner = column + self.style.step
             self.of_map(below, old, new, (next_line + inner, end, inner, depth))

@@ -8,7 +8,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied, respelled
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
-from krm_fn.yamlio.plain.lines import Layout, NotPlain, read
+from krm_fn.yamlio.plain.lines import Layout, NotPlain
 from krm_fn.yamlio.plain.split import check, cut, regions
 from krm_fn.yamlio.texts import ListText, Piece, Pieces, Top
 
@@ -125,18 +125,15 @@ class PlainList(ListText):
         return found if isinstance(found, str) else applied(self.text_of(number), found)
 
     def parse(self, text: str, piece: Piece) -> Node:
-        try:
-            read(text)
-        except NotPlain:
-            return super().parse(text, piece)
         from krm_fn.yamlio.plain.tree import tree  # most changes need no tree
 
-        return tree(text)
+        try:
+            return tree(text)
+        except NotPlain:
+            return super().parse(text, piece)
 
     def tree_of(self, item: int, text: str) -> Node:
-        from krm_fn.yamlio.plain.tree import tree
-
-        return super().parse(text, self.pieces[item]) if self.layouts[item] == ODD else tree(text)
+        return super().parse(text, self.pieces[item]) if self.layouts[item] == ODD else self.parse(text, self.pieces[item])
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         old, layout = self.value(item), self.layouts[item]
