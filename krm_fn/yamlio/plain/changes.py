@@ -1,7 +1,8 @@
 """Changes of a map as changes of its lines, in simple cases. Most rendered VMs need only these, at a fifth of the cost.
 
-The result is the same text that `krm_fn.yamlio.splice` makes. The item must have no comments and the same layout at all levels.
-All other changes are left to that module: a block of text, a list that grows or shrinks, a map that loses all its keys.
+The result is the same text that `krm_fn.yamlio.splice` makes. The item must have the same layout at all levels.
+All other changes are left to that module: a block of text, a list that grows or shrinks, a map that loses all its keys, and
+changes beside comments and empty lines.
 """
 
 from __future__ import annotations
@@ -116,6 +117,7 @@ class Changes:
             behind = self.line_of(keys[number + 1], at, end, column) if number + 1 < len(keys) else end
             if below is GONE:
                 gone += 1
+                self.refuse_remarks(at, behind)
                 self.edits.append((self.line_start(at, column), behind, -depth, None))
             else:
                 self.of_entry(below, old[key], new[key], at + len(key) + 1, (at, behind, column, depth + 1))
@@ -123,6 +125,7 @@ class Changes:
             raise NotPlain
         if len(new) > len(old) - gone:
             added = {key: value for key, value in new.items() if key not in old}
+            self.refuse_remarks(self.text.rfind("\n", 0, end - 1) + 1, end)
             self.edits.append((end, end, -depth, kept_block(added, column, self.style)))
 
     def of_entry(self, below: Difference, old: Any, new: Any, colon: int, place: Extent) -> None:
@@ -137,9 +140,10 @@ class Changes:
             inline, *lines = entry("", new, column, self.style)
             self.edits.append((line, next_line, -depth, intern(self.text[line:colon] + inline)))  # many VMs get the same text
             if lines:
+                self.refuse_remarks(next_line, self.text.find("\n", next_line) + 1)
                 self.edits.append((next_line, next_line, -depth, intern("\n".join(lines))))
-        elif rest != "\n":
-            raise NotPlain  # a comment or brackets
+        elif rest != "\n" and rest.lstrip(" ")[0] not in "\n#":
+            raise NotPlain  # brackets
         elif isinstance(old, dict):
             inner = column + self.style.step
             self.of_map(below, old, new, (next_line + inner, end, inner, depth))
@@ -168,6 +172,12 @@ class Changes:
         if found < 0:
             raise NotPlain
         return found + 1
+
+    def refuse_remarks(self, start: int, end: int) -> None:
+        """Raises: NotPlain if a line of this span is empty or a comment. The general writer knows to what they belong."""
+        for line in self.text[start:end].split("\n")[:-1]:
+            if line.lstrip(" ")[:1] in ("", "#"):
+                raise NotPlain
 
     def line_start(self, at: int, column: int) -> int:
         """The start of the line of a key that is removed with its line."""

@@ -216,7 +216,7 @@ def is_rich(text: str) -> bool:
 def read_laid_out(text: str) -> tuple[Any, Layout | None]:
     """The map or list of the lines of a text, and the number of columns by which its maps and its lists' dashes are indented.
 
-    These are None if they differ, and if there are comments or empty lines between lines or after a block of text.
+    The layout is None if these differ.
     Raises: NotPlain.
     """
     lines = text.split("\n")
@@ -236,13 +236,12 @@ def _read_lines(lines: list[str]) -> tuple[Any, Layout | None, bool]:  # noqa: C
     into: Any = None
     waiting: str | None = None  # the key whose value the next lines are
     steps: tuple[set[int], set[int]] = set(), set()  # the columns by which maps, and dashes, are indented below keys
-    in_list, gaps, rich, column, at, count = False, False, False, -1, 0, len(lines) - 1
+    in_list, rich, column, at, count = False, False, -1, 0, len(lines) - 1
     while at < count:
         line = lines[at]
         at += 1
         indent, dash, key, value, kind = known(line) or token(line)
         if kind == SKIPPED:
-            gaps = True
             continue
         if waiting is not None:
             if indent > column or (dash and indent == column):
@@ -271,15 +270,14 @@ def _read_lines(lines: list[str]) -> tuple[Any, Layout | None, bool]:  # noqa: C
                     raise NotPlain
             else:
                 rich = rich or kind in RICH
-                value, end = _no_scalar(lines, at, column, kind, value)
-                gaps, at = gaps or (end > at and not lines[end - 1].strip(" ")), end
+                value, at = _no_scalar(lines, at, column, kind, value)
         if key is None:
             into.append(value)
         elif key in into:
             raise NotPlain
         else:
             into[key] = value
-    return root, None if gaps else _layout(*steps), rich
+    return root, _layout(*steps), rich
 
 
 def _layout(maps: set[int], dashes: set[int]) -> Layout | None:
