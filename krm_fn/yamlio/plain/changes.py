@@ -107,13 +107,13 @@ class Changes:
         """Change a map in block style."""
         at, end, column, depth = place
         begin, keys, gone = at, list(old), 0
+        if not self.text.startswith(f"{keys[0]}:", begin):
+            raise NotPlain  # the key is quoted, or stands in brackets or behind a comment
         for key, below in differing.items():
             if below is ADDED:
                 continue
             number = keys.index(key)
             at = self.line_of(key, at, end, column) + column if number else begin
-            if not number and not self.text.startswith(f"{key}:", begin):
-                raise NotPlain  # the key is quoted
             behind = self.line_of(keys[number + 1], at, end, column) if number + 1 < len(keys) else end
             if below is GONE:
                 gone += 1
