@@ -107,7 +107,7 @@ class Changes:
         """Change a map in block style."""
         at, end, column, depth = place
         begin, keys, gone = at, list(old), 0
-        if not self.text.startswith(f"{keys[0]}:", begin):
+        if not (keys and self.text.startswith(f"{keys[0]}:", begin)):
             raise NotPlain  # the key is quoted, or stands in brackets or behind a comment
         for key, below in differing.items():
             if below is ADDED:
