@@ -44,7 +44,6 @@ UNNEEDED = {
     "krm_fn.rules.vm",
     "krm_fn.kubevirt.schema.table",
     "krm_fn.base.workers",
-    "krm_fn.hosts.full_list",
     "krm_fn.yamlio.edits",
     "krm_fn.yamlio.listedit",
     "krm_fn.yamlio.plain.tree",
