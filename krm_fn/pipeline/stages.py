@@ -17,15 +17,15 @@ from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import modes
 from krm_fn.pipeline.facts import Write, gather
-from krm_fn.rules.facts.admission import AdmissionFacts
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
-from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.needs import any_speaks
 from krm_fn.yamlio.order import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.pipeline.stopped import Instances
+    from krm_fn.rules.facts.admission import AdmissionFacts
+    from krm_fn.rules.facts.policies import Unevaluated
 
 
 # The modes in which patches are applied, or at least tried.

@@ -10,9 +10,12 @@ from __future__ import annotations
 import sys
 
 from krm_fn.base.annotations import Callable, Container, Iterator
+from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
 from krm_fn.kubevirt.catalogue_names import NAMES
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.removed_fields import NAMES as REMOVED_NAMES
 from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS, removed_fields
 from krm_fn.rules.facts.bundles import BundleFacts
 
@@ -88,8 +91,13 @@ def _has_removed(facts: BundleFacts) -> bool:
     if facts.config.mode == "validate":
         return False  # there `unknown-field` reports them
     release, kinds = facts.release, {kind for _, kind in (*TEMPLATES, *VMS)}
-    held = [entry.obj for entry in facts.remaining if entry.type[1] in kinds]
-    return any(is_served(obj, release) and any(True for _ in removed_fields(obj, release)) for obj in held)
+    return any(has_removed_field(entry, release) for entry in facts.remaining if entry.type[1] in kinds)
+
+
+def has_removed_field(entry: Entry, release: Release) -> bool:
+    """True if an object of an apiVersion that the release serves has a field that the release no longer has."""
+    found = entry.may_have(REMOVED_NAMES) and is_served(entry.obj, release) and removed_fields(entry.obj, release)
+    return any(True for _ in found or ())
 
 
 NEEDS: Needs = {

@@ -108,6 +108,5 @@ class BundleFacts(Value):
 
     @property
     def remaining(self) -> Sequence[Entry]:
-        """The entries of the bundle without those of written VMs, of which nothing is to be reported."""
-        written = {vm.entry.item for vm in self.vms if vm.written}
-        return [entry for entry in self.bundle.entries if entry.item not in written] if written else self.bundle.entries
+        """The entries of the bundle without those that are done, of which nothing is to be reported."""
+        return [entry for entry in self.bundle.entries if not entry.is_done]

@@ -21,8 +21,7 @@ class VmFacts(Value):
     `vm` is the VM as it came, `admitted` as it comes to be expanded, `rendered` as it leaves: the same object where nothing
     changed, None where it can't be rendered. `presets` is what presets do to its instance, `instance` that instance, where
     the config asks for either. Of a `sound` VM, which only mode `validate` knows, schema, expansion and admission have nothing
-    to say; where it repeats another, it is not expanded. A `written` VM is a late item without findings: its new value is
-    written, and these facts have none of its values.
+    to say; where it repeats another, it is not expanded.
     """
 
     entry: Entry
@@ -37,7 +36,6 @@ class VmFacts(Value):
     instance: Object | None = None
     prefix: Path = ()
     sound: bool = False
-    written: bool = False
 
     @property
     def troubled(self) -> bool:

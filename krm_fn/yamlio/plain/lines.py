@@ -19,6 +19,7 @@ RICH = frozenset((QUOTED, FLOW))
 DEEPEST = 100
 LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
 MEMO = 2_000  # lines; most lines of large inputs are the same, except for the names
+MOST_KEYS = 20_000
 LONGEST_KEPT = 300  # characters of a line
 LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 DIGITS = frozenset("0123456789")
@@ -34,6 +35,7 @@ BOTTOM: tuple[int, Any, bool] = (-1, None, False)  # the outermost level of the 
 
 _memo: dict[str, Token] = {}
 _heads: dict[str, tuple[int, bool, str | None]] = {}  # lines up to the colon of a plain key
+_keys: set[str] = set()  # all keys that were read, up to MOST_KEYS
 _places: dict[str, tuple[int, int, int, int, int]] = {}
 
 
@@ -162,7 +164,19 @@ def _key(text: str) -> str:
         raise NotPlain
     if len(key) > LONGEST_KEY:
         raise NotPlain
+    note_key(key)
     return key
+
+
+def note_key(key: str) -> None:
+    """Note that a key was read."""
+    if len(_keys) < MOST_KEYS:
+        _keys.add(key)
+
+
+def may_have_read(keys: frozenset[str]) -> bool:
+    """False if none of these keys was in any text that was read here."""
+    return len(_keys) >= MOST_KEYS or not keys.isdisjoint(_keys)
 
 
 def is_plain_key(text: str) -> bool:

@@ -6,7 +6,7 @@ All is read as libyaml reads it, or not at all (`NotPlain`).
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any
-from krm_fn.yamlio.plain.lines import DIGITS, IN_KEY, LETTERS, QUOTES, NotPlain, is_plain_key
+from krm_fn.yamlio.plain.lines import DIGITS, IN_KEY, LETTERS, QUOTES, NotPlain, is_plain_key, note_key
 from krm_fn.yamlio.scalars import resolve
 
 ESCAPES = {
@@ -194,6 +194,7 @@ def _flow_map(text: str, at: int, depth: int) -> tuple[dict[str, Any], int]:
             key = text[at:end]
             if not is_plain_key(key):
                 raise NotPlain
+        note_key(key)
         if text[end : end + 2] != ": " or key in found:
             raise NotPlain
         found[key], at = _flow_value(text, _skip(text, end + 2), depth + 1)

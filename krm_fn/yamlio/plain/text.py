@@ -8,13 +8,14 @@ from krm_fn.base.errors import InputError
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied, respelled
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
-from krm_fn.yamlio.plain.lines import Layout, NotPlain
+from krm_fn.yamlio.plain.lines import Layout, NotPlain, may_have_read
 from krm_fn.yamlio.plain.split import check, cut, regions
 from krm_fn.yamlio.texts import ListText, Piece, Pieces, Top
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.yamlio.nodes import Node
+RECENT = 200  # values of late items that are kept
 NONE = ("", "\n")  # no item has such a kind
 
 
@@ -81,14 +82,15 @@ class PlainList(ListText):
         super().__init__(*args, **named)
         self.layouts = layouts
         self.written: dict[int, tuple[Any, ...] | str] = {}
-        self._last: tuple[int, Any, str] = (-1, None, "")
+        self._recent: dict[int, tuple[Any, str]] = {}
         for number, item in enumerate(self.items):
             if isinstance(item, tuple):  # the type of a late item
-                self.items[number] = LateEntry(self.late_value, number, item)
+                self.items[number] = LateEntry(number, item, self.late_value, self.may_have)
 
     def late_value(self, number: int) -> Any:
-        """The value of a late item; the last one is kept. Raises: NotPlain."""
-        if self._last[0] != number:
+        """The value of a late item; the last ones are kept. Raises: NotPlain."""
+        known = self._recent.get(number)
+        if known is None:
             text = self.text_of(number)
             try:
                 value, self.layouts[number] = read_item(text)
@@ -96,8 +98,15 @@ class PlainList(ListText):
                 raise NotPlain from None  # libyaml words the error and knows the line
             if not isinstance(value, dict) or (value.get("apiVersion"), value.get("kind")) != self.items[number].type:
                 raise NotPlain
-            self._last = number, value, text
-        return self._last[1]
+            if len(self._recent) >= RECENT:
+                self._recent.clear()
+            known = self._recent[number] = value, text
+        return known[0]
+
+    def may_have(self, number: int, keys: frozenset[str]) -> bool:
+        """False if a late item surely has none of these keys. Raises: NotPlain."""
+        self.late_value(number)
+        return self.layouts[number] == ODD or may_have_read(keys)
 
     def read_late(self) -> None:
         """Read all late items now. Raises: NotPlain."""
@@ -111,7 +120,7 @@ class PlainList(ListText):
         old, layout = self.late_value(number), self.layouts[number]
         if layout and layout != ODD:
             try:
-                changed = Changes(self._last[2], Style(step=layout[0], dash=layout[1])).flat(old, new)
+                changed = Changes(self._recent[number][1], Style(step=layout[0], dash=layout[1])).flat(old, new)
             except NotPlain:
                 pass
             else:
