@@ -36,8 +36,10 @@ HEAVY = {
 
 # Parts of the renderer that a small, sound bundle of today's kinds does without.
 UNNEEDED = {
-    "krm_fn.pipeline.stages",
     "krm_fn.pipeline.ignores",
+    "krm_fn.findings.results",
+    "krm_fn.rules.registry",
+    "krm_fn.yamlio.plain.scalars",
     "krm_fn.kubevirt.presets",
     "krm_fn.kubevirt.resolve.alpha",
     "krm_fn.kubevirt.resolve.infer",
@@ -49,7 +51,6 @@ UNNEEDED = {
     "krm_fn.yamlio.plain.tree",
     "krm_fn.yamlio.reader",
     "krm_fn.yamlio.splice",
-    "krm_fn.yamlio.texts",
 }
 
 FUNCTION = """\

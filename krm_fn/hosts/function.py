@@ -10,14 +10,18 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import IGNORE, LIST_VERSIONS, kind_of, place_of
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.kubevirt.settings import Config
-from krm_fn.pipeline import stages
-from krm_fn.pipeline.analysis import VM
-from krm_fn.pipeline.facts import lets_go
 from krm_fn.yamlio.plain.lines import NotPlain
+
+# The kinds for which all objects are needed at once: presets and policies.
+FOR_ALL = frozenset(
+    ("VirtualMachineInstancePreset", "VirtualMachinePreset", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+)
+VM_TYPE = "kubevirt.io", "VirtualMachine"
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.yamlio import ListText
+
 
 
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
@@ -27,7 +31,7 @@ def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     config or an object needs all of them at once. If the config is wrong, the items do not change, and one result names the key.
     Raises: InputError if `data` is no ResourceList; then nothing is written.
     """
-    listing = yamlio.read_late(data, "kubevirt.io", VM)
+    listing = yamlio.read_late(data, *VM_TYPE)
     if listing is not None:
         try:
             return _rendered(listing, out, err, listing.write)
@@ -46,6 +50,10 @@ def _rendered(listing: ListText, out: BinaryIO, err: TextIO, write: Callable[[in
     earlier = listing.head.get("results")
     try:
         settings = config.read(listing.head.get("functionConfig"))
+        if not listing.items and _reads_each_alone(settings):
+            return _without_items(listing, out, err)
+        from krm_fn.pipeline import stages  # the larger part of the program
+
         if write and not _may_forget(listing, settings):
             write = None
             listing.read_late()
@@ -72,11 +80,27 @@ def _rendered(listing: ListText, out: BinaryIO, err: TextIO, write: Callable[[in
     return results.exit_code(outcome.findings, settings.fail_on)
 
 
+def _without_items(listing: ListText, out: BinaryIO, err: TextIO) -> int:
+    """The exit code of a list without items, which leaves as it came."""
+    _warn_of_version(listing.head.get("apiVersion"), err)
+    out.write(yamlio.write_resource_list(listing, ()))
+    return 0
+
+
 def _may_forget(listing: ListText, settings: Config) -> bool:
     """True if nothing needs a VM without findings once it is rendered, and the list's lines show all that changes."""
-    kinds = [item.type[1] if isinstance(item, LateEntry) else kind_of(as_map(item)) for item in listing.items]
+    kinds = {item.type[1] if isinstance(item, LateEntry) else kind_of(as_map(item)) for item in listing.items}
     simple = "results" not in listing.head and None not in listing.items and IGNORE.encode() not in listing.data
-    return simple and lets_go(settings, kinds)
+    return simple and FOR_ALL.isdisjoint(kinds) and _reads_each_alone(settings)
+
+
+def _reads_each_alone(settings: Config) -> bool:
+    """True if nothing in the config needs all objects at once."""
+    if settings.patches or settings.policies or settings.schema_policies or settings.rule_packages:
+        return False
+    if "unexpanded-vm" in settings.severity or settings.instances == "include" or settings.pod_size:
+        return False
+    return settings.mode in ("expand", "annotate")
 
 
 def _warn_of_version(version: object, err: TextIO) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from krm_fn.base.annotations import Callable, Iterable, Iterator
+from krm_fn.base.annotations import Callable, Iterator
 from krm_fn.base.bundle import Bundle, Entry, LateEntry
 from krm_fn.base.keeping import keeper
 from krm_fn.base.objects import IGNORE, Object, annotations_of, kind_of
@@ -26,26 +26,12 @@ Wanted = Callable[[Entry], bool]
 # Writes the new value of a late item, by its number.
 Write = Callable[[int, Object], None]
 
-# The kinds for which all objects are needed at once: presets and policies.
-FOR_ALL = frozenset(
-    ("VirtualMachineInstancePreset", "VirtualMachinePreset", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-)
-
-
 NOTHING: Object = {}
 AT_ONCE = 100  # VMs whose values are kept at once
 
 
 def every(_: Entry) -> bool:
     return True
-
-
-def lets_go(settings: Config, kinds: Iterable[str]) -> bool:
-    """True if a VM without findings is needed no longer once it is rendered, in a bundle with these kinds."""
-    config_reads_all = settings.patches or settings.policies or settings.schema_policies or settings.rule_packages
-    if config_reads_all or "unexpanded-vm" in settings.severity or settings.instances == "include" or settings.pod_size:
-        return False
-    return settings.mode in ("expand", "annotate") and FOR_ALL.isdisjoint(kinds)
 
 
 def gather(

@@ -11,7 +11,7 @@ import sys
 
 from krm_fn.base.annotations import Callable, Container, Iterator
 from krm_fn.base.bundle import Entry
-from krm_fn.base.objects import name_of, previous_names
+from krm_fn.base.objects import Object, name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
 from krm_fn.kubevirt.catalogue_names import NAMES
 from krm_fn.kubevirt.releases import Release
@@ -55,6 +55,12 @@ def any_speaks(facts: BundleFacts, silent: Container[str] = ()) -> bool:
 def uses_catalogue(facts: BundleFacts) -> bool:
     found = (each for vm in facts.vms for each in (vm.resolution.instancetype, vm.resolution.preference))
     return any(each is not None and each.origin == "catalogue" for each in found)
+
+
+def _typed(entry: Entry) -> Object:
+    """An object with the type of an entry, which need not be read for it."""
+    api_version, kind = entry.type
+    return {"apiVersion": api_version, "kind": kind}
 
 
 def _may_differ(facts: BundleFacts) -> bool:
@@ -119,8 +125,10 @@ NEEDS: Needs = {
     "removed_field": _has_removed,
     "removed_in_later_release": uses_catalogue,
     "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),
-    "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
+    "unknown_kind": lambda facts: any(is_stray(_typed(each)) for each in facts.bundle.types),
     "unrepeatable_patch": lambda facts: not all(each.repeats for each in facts.patched),
-    "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
+    "unserved_api_version": lambda facts: not all(
+        is_served(_typed(each), facts.release) for each in facts.bundle.types
+    ),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
 }

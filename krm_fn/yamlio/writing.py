@@ -96,7 +96,7 @@ class Writing:
 
     def run(self, top: Top, results: list[Any]) -> Iterable[bytes]:
         moves = bool(self.gone or self.added or self.inserted or results)
-        if top.form == "loose" and not (self.touched or moves):
+        if not (self.touched or moves) and (top.form == "loose" or self.has_brackets(top)):
             return (self.text.data,)
         if top.form == "block" and not (moves or self.text.crossing):
             try:
@@ -108,6 +108,10 @@ class Writing:
         except Unspliceable:
             written = None
         return (self.rewritten(results) if written is None else written,)
+
+    def has_brackets(self, top: Top) -> bool:
+        """True if the list is empty, and written as one."""
+        return top.form == "empty" and any(name == "items" and self.text.data[at:end] == b"[]" for name, *_, at, end in top.keys)
 
     def spliced(self) -> Iterable[bytes]:
         """The list's own text with the new texts of items. Those that were written are made when they leave.

@@ -147,3 +147,43 @@ def test_both_readers_give_the_same_places(seed: int) -> None:
     for number, item in enumerate(whole.items):
         for path in ((), *(((key,) for key in item) if isinstance(item, dict) else ())):
             assert plain.place(number, path) == whole.place(number, path)
+
+
+QUOTED = (
+    ("a: 'it''s'\n", {"a": "it's"}),
+    ('a: "b\\tc \\x41\\u00e9\\U0001F600"\n', {"a": "b\tc Aé😀"}),
+    ('a: "one\n  two\n\n  three\\\n  \\ four"\nb: 1\n', {"a": "one two\nthree four", "b": 1}),
+    ("a: 'one\n  it''s two\n\n\n  three' # why\n", {"a": "one it's two\n\nthree"}),
+    ("a: >\n  one\n  two\n\n  three\n    more\n  last\nb: >-\n  x\n  y\n", {"a": "one two\nthree\n  more\nlast\n", "b": "x y"}),
+    ("a: [x, 'y', {b: 1}] # c\nd: { e: f, 'g': [] }  \n", {"a": ["x", "y", {"b": 1}], "d": {"e": "f", "g": []}}),
+    ("a:   b # c: d\ne: # f\n  g: h  \n", {"a": "b", "e": {"g": "h"}}),
+)
+
+
+@pytest.mark.parametrize(("text", "value"), QUOTED)
+def test_the_strict_reader_takes_what_people_write(text: str, value: object) -> None:
+    assert read(text) == value
+    assert agrees(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['a: "\\ud800"\n', 'a: "\\q"\n', "a: [b\n", "a: 'b'c\n", "a: {b:1}\n", "a: [&x b]\n", "a: 'b\n", 'a: "b\\"\n', "a: {b: 1, b: 2}\n"],
+)
+def test_the_strict_reader_leaves_to_libyaml_what_it_is_not_sure_of(text: str) -> None:
+    with pytest.raises(NotPlain):
+        read(text)
+
+
+@many
+@given(seeds)
+def test_both_readers_agree_on_mangled_items_of_many_hands(seed: int) -> None:
+    rng = Random(seed)
+    text = mangled(rng, rng.choice(OF_HANDS))
+    try:
+        agrees(text)
+    except InputError:
+        pytest.fail(f"libyaml refuses {text!r}")
+
+
+OF_HANDS = items_of(runpy.run_path(str(ROOT / "bench" / "hands.py"))["written"](400, 3).decode())

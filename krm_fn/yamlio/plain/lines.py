@@ -140,8 +140,8 @@ def trimmed(rest: str) -> str:
     """A value as it is written, without the blanks around it and without the comment behind it. Raises: NotPlain."""
     rest = rest.strip(" ")
     first = rest[:1]
-    if first in QUOTES:
-        from krm_fn.yamlio.plain.scalars import closing
+    if first in QUOTES and not _is_simple(rest):
+        from krm_fn.yamlio.plain.scalars import closing  # few values need it
 
         end = closing(rest, first, 1) + 1
         tail = rest[end:].lstrip(" ") if end else ""
@@ -150,7 +150,7 @@ def trimmed(rest: str) -> str:
         return rest[:end] if end else rest
     if first == "#":
         return ""
-    return rest.partition(" #")[0].rstrip(" ")
+    return rest if first in QUOTES else rest.partition(" #")[0].rstrip(" ")
 
 
 def _key(text: str) -> str:

@@ -37,10 +37,13 @@ def _read(data: bytes, file: str, late: tuple[str, str]) -> PlainList:
     items: list[Any] = []
     keys = []
     layouts: list[Layout | None] = []
-    pieces = Pieces([], [], 0)
+    pieces: Pieces | list[Piece] = []
+    form = "block"
     for key, start, end in found:
         place = start + len(key) + 1
-        if key == "items":
+        if key == "items" and data[start:end].rstrip(b"\n") == b"items: []":
+            form, place, end = "empty", place + 1, start + len(b"items: []")
+        elif key == "items":
             starts = cut(data, start, end)
             line = data.count(b"\n", 0, starts[0]) + 1
             lines = []
@@ -57,9 +60,9 @@ def _read(data: bytes, file: str, late: tuple[str, str]) -> PlainList:
         else:
             head |= read_region(data[start:end].decode())
         keys.append((key, start, start + len(key), place, end))
-    if head.get("kind") != "ResourceList" or not items:
+    if head.get("kind") != "ResourceList" or not (items or form == "empty"):
         raise NotPlain
-    top = Top(flow=False, column=0, keys=tuple(keys), end=len(data), form="block")
+    top = Top(flow=False, column=0, keys=tuple(keys), end=len(data), form=form)
     return PlainList(data, file, items, pieces, head=head, top=top, layouts=layouts)
 
 
