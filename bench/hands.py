@@ -32,6 +32,7 @@ IMAGES = (
 )
 REMARKS = ("change this to your namespace", "FIXME", "see the README", "needs a default storage class", "2 vCPUs: enough?")
 PACKAGES = "qemu-guest-agent nginx git tmux podman chrony vim-enhanced nfs-utils bind-utils haproxy keepalived".split()  # noqa: SIM905
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 UNKNOWN = ("Route", "ExternalSecret", "HelmRelease", "NodeNetworkConfigurationPolicy", "Certificate", "IPAddressPool")
 
 
@@ -73,7 +74,7 @@ class Hand:
 
     def entry(self, head: str, value: object, column: int, dash: int) -> list[str]:
         margin = " " * column
-        if value == {} or value == []:
+        if isinstance(value, (dict, list)) and not value:
             return [f"{margin}{head} {self.empty if value == {} else '[]'}"]
         if isinstance(value, dict):
             return [margin + head, *self.lines(value, column + 2)]
@@ -130,7 +131,7 @@ def single(head: str, text: str, column: int) -> list[str]:
     return [f"{head} {first}", *(" " * (column + 2) * bool(line) + line for line in rest)]
 
 
-def escaped(head: str, text: str, column: int) -> list[str]:
+def escaped(head: str, text: str, _: int) -> list[str]:
     """A text in double quotes on one line, as kyaml writes one with Windows line ends."""
     inner = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\r\\n")
     return [f'{head} "{inner}"']
@@ -149,14 +150,14 @@ def wrapped(head: str, text: str, column: int) -> list[str]:
 
 EXTRA: tuple[Callable[[dict, Random], None], ...] = (  # type: ignore[type-arg]
     lambda spec, rng: spec.update(terminationGracePeriodSeconds=rng.choice([0, 60, 180])),
-    lambda spec, rng: spec.update(nodeSelector={"kubernetes.io/arch": "amd64"}),
-    lambda spec, rng: spec.update(evictionStrategy="LiveMigrate"),
+    lambda spec, _: spec.update(nodeSelector={"kubernetes.io/arch": "amd64"}),
+    lambda spec, _: spec.update(evictionStrategy="LiveMigrate"),
     lambda spec, rng: spec.update(hostname=rng.choice(WORDS)),
-    lambda spec, rng: spec.update(tolerations=[{"effect": "NoSchedule", "key": "virt", "operator": "Exists"}]),
-    lambda spec, rng: spec["domain"]["devices"].update(rng={}),
-    lambda spec, rng: spec["domain"]["devices"].update(networkInterfaceMultiqueue=True),
-    lambda spec, rng: spec.update(accessCredentials=[]),
-    lambda spec, rng: spec.update(
+    lambda spec, _: spec.update(tolerations=[{"effect": "NoSchedule", "key": "virt", "operator": "Exists"}]),
+    lambda spec, _: spec["domain"]["devices"].update(rng={}),
+    lambda spec, _: spec["domain"]["devices"].update(networkInterfaceMultiqueue=True),
+    lambda spec, _: spec.update(accessCredentials=[]),
+    lambda spec, _: spec.update(
         affinity={
             "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname"}]}
         }
@@ -275,7 +276,7 @@ def sized(number: int) -> tuple[dict[str, object], dict[str, object]]:
 
 def written(count: int, seed: int = 1, config: str = "") -> bytes:
     """A ResourceList of `count` objects, 20 at least, as bytes; `config` are lines of the function config."""
-    rng = Random(seed)
+    rng = Random(seed)  # noqa: S311
     hands = [Hand(rng) for _ in range(min(HANDS, count // 5))]
     sizes = max(1, count // 40)
     texts = [rng.choice(hands).item(each) for number in range(sizes) for each in sized(number)]

@@ -118,7 +118,8 @@ import krm_fn.__main__
 startup.install()
 if sys.argv.pop() == "at once":
     startup.load()
-import krm_fn.hosts.function, krm_fn.pipeline.stages, krm_fn.pipeline.modes.expand, krm_fn.yamlio.plain.text, krm_fn.yamlio.writing
+import krm_fn.hosts.function, krm_fn.pipeline.stages, krm_fn.pipeline.modes.expand
+import krm_fn.yamlio.plain.text, krm_fn.yamlio.writing
 for name in sorted(startup.MODULES):
     module = sys.modules["krm_fn." + name]
     told = {key: getattr(module, key, None) for key in ("__name__", "__package__", "__file__", "__cached__", "__path__")}

@@ -103,8 +103,8 @@ class LateEntry(Entry):
     def may_have(self, keys: frozenset[str]) -> bool:
         return self._may_have(self.item, keys) and super().may_have(keys)
 
-    @property
-    def obj(self) -> Object:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def obj(self) -> Object:
         return self._read(self.item)
 
     @property

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from krm_fn.yamlio import ListText
 
 
-
 def run(data: bytes, out: BinaryIO, err: TextIO) -> int:
     """The exit code. `out` gets one complete document, `err` the findings, most important first, or nothing if there are none.
 
     VMs are most of a large list, and no object refers to them. So each is read, rendered and forgotten in turn, unless the
-    config or an object needs all of them at once. If the config is wrong, the items do not change, and one result names the key.
+    config or an object needs all of them at once.
+
+    If the config is wrong, the items do not change, and one result names the key.
     Raises: InputError if `data` is no ResourceList; then nothing is written.
     """
     listing = yamlio.read_late(data, *VM_TYPE)

@@ -66,7 +66,7 @@ REMOVED = (
 )
 
 
-NAMES = frozenset(row.field[-1] for row in REMOVED)
+NAMES = frozenset(str(row.field[-1]) for row in REMOVED)
 
 
 def removed_fields(obj: Object, release: Release) -> Iterator[tuple[Path, Any, Removed]]:

@@ -113,6 +113,7 @@ def render(
     places: Sequence[tuple[str, int]] = (),
     schemas: Sequence[Object] = (),
     judging: Judging = Judging(),  # noqa: B008  a Value never changes
+    *,
     write: Write | None = None,
 ) -> Outcome:
     """Render each VM of the items, or leave it as it is, and report the findings.
@@ -310,9 +311,9 @@ def _of_other_families(
 
         yield from registry.judge_bundle(facts, severity)
     if instances:
-        from krm_fn.rules import registry
         from krm_fn.pipeline import linting  # rendering needs neither
         from krm_fn.pipeline import refusals as webhooks  # a large part of the program
+        from krm_fn.rules import registry
 
         refusals = tuple(_refusals(facts))
         for refused in refusals:

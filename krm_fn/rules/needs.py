@@ -127,8 +127,6 @@ NEEDS: Needs = {
     "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),
     "unknown_kind": lambda facts: any(is_stray(_typed(each)) for each in facts.bundle.types),
     "unrepeatable_patch": lambda facts: not all(each.repeats for each in facts.patched),
-    "unserved_api_version": lambda facts: not all(
-        is_served(_typed(each), facts.release) for each in facts.bundle.types
-    ),
+    "unserved_api_version": lambda facts: not all(is_served(_typed(each), facts.release) for each in facts.bundle.types),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
 }

@@ -69,7 +69,9 @@ def _head_end(text: bytes) -> int:
     return at
 
 
-def write_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> Iterable[bytes]:
+def write_list(
+    text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()
+) -> Iterable[bytes]:
     """The list with these items, in pieces. None leaves its item out. Additional items come last, or where `before` says.
 
     `results` replace those of the input, if there are any. Late items that were written have their new values.
@@ -111,7 +113,9 @@ class Writing:
 
     def has_brackets(self, top: Top) -> bool:
         """True if the list is empty, and written as one."""
-        return top.form == "empty" and any(name == "items" and self.text.data[at:end] == b"[]" for name, *_, at, end in top.keys)
+        return top.form == "empty" and any(
+            name == "items" and self.text.data[at:end] == b"[]" for name, *_, at, end in top.keys
+        )
 
     def spliced(self) -> Iterable[bytes]:
         """The list's own text with the new texts of items. Those that were written are made when they leave.

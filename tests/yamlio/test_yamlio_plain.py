@@ -166,13 +166,23 @@ def test_the_strict_reader_takes_what_people_write(text: str, value: object) -> 
     assert agrees(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ['a: "\\ud800"\n', 'a: "\\q"\n', "a: [b\n", "a: 'b'c\n", "a: {b:1}\n", "a: [&x b]\n", "a: 'b\n", 'a: "b\\"\n', "a: {b: 1, b: 2}\n"],
-)
+LEFT = r"""
+a: "\ud800"
+a: "\q"
+a: [b
+a: 'b'c
+a: {b:1}
+a: [&x b]
+a: 'b
+a: "b\"
+a: {b: 1, b: 2}
+"""
+
+
+@pytest.mark.parametrize("text", LEFT.strip().split("\n"))
 def test_the_strict_reader_leaves_to_libyaml_what_it_is_not_sure_of(text: str) -> None:
     with pytest.raises(NotPlain):
-        read(text)
+        read(text + "\n")
 
 
 @many

@@ -27,8 +27,13 @@ IN_KEY = LETTERS | DIGITS | frozenset("._/-")
 QUOTES = frozenset("'\"")
 STARTS = LETTERS | DIGITS | frozenset("/_.$(")
 MARKS = {
-    **{"": (OPEN, None), "{}": (EMPTY_MAP, None), "[]": (EMPTY_LIST, None)},
-    **{"|": (CLIPPED, None), "|-": (STRIPPED, None), ">": (FOLDED, None), ">-": (FOLDED_STRIPPED, None)},
+    "": (OPEN, None),
+    "{}": (EMPTY_MAP, None),
+    "[]": (EMPTY_LIST, None),
+    "|": (CLIPPED, None),
+    "|-": (STRIPPED, None),
+    ">": (FOLDED, None),
+    ">-": (FOLDED_STRIPPED, None),
 }
 
 BOTTOM: tuple[int, Any, bool] = (-1, None, False)  # the outermost level of the open collections

@@ -34,36 +34,48 @@ def _read(data: bytes, file: str, late: tuple[str, str]) -> PlainList:
     found = regions(data)
     check(data)
     head: dict[str, Any] = {}
-    items: list[Any] = []
     keys = []
-    layouts: list[Layout | None] = []
-    pieces: Pieces | list[Piece] = []
-    form = "block"
+    form, items = "absent", Items([], [], [])
     for key, start, end in found:
-        place = start + len(key) + 1
-        if key == "items" and data[start:end].rstrip(b"\n") == b"items: []":
-            form, place, end = "empty", place + 1, start + len(b"items: []")
-        elif key == "items":
-            starts = cut(data, start, end)
-            line = data.count(b"\n", 0, starts[0]) + 1
-            lines = []
-            for begin, stop in zip(starts, [*starts[1:], end], strict=True):
-                text = data[begin:stop].decode()
-                type_of_item = _type_of(text, late) if late[1] in text else None
-                value, layout = (type_of_item, None) if type_of_item else read_item(text)
-                items.append(value)
-                layouts.append(layout)
-                lines.append(line)
-                line += text.count("\n")
-            pieces = Pieces(starts, lines, end)
-            place = starts[0]
-        else:
+        place, stop = start + len(key) + 1, end
+        if key != "items":
             head |= read_region(data[start:end].decode())
-        keys.append((key, start, start + len(key), place, end))
-    if head.get("kind") != "ResourceList" or not (items or form == "empty"):
+        elif data[start:end].rstrip(b"\n") == b"items: []":
+            form, place, stop = "empty", place + 1, start + len(b"items: []")
+        else:
+            form, items = "block", _items(data, start, end, late)
+            place = items.pieces[0].start
+        keys.append((key, start, start + len(key), place, stop))
+    if head.get("kind") != "ResourceList" or form == "absent":
         raise NotPlain
     top = Top(flow=False, column=0, keys=tuple(keys), end=len(data), form=form)
-    return PlainList(data, file, items, pieces, head=head, top=top, layouts=layouts)
+    return PlainList(data, file, items.values, items.pieces, head=head, top=top, layouts=items.layouts)
+
+
+class Items:
+    """The items of a list: their values, or types of late ones, their layouts, and their pieces."""
+
+    __slots__ = ("layouts", "pieces", "values")
+
+    def __init__(self, values: list[Any], layouts: list[Layout | None], pieces: Pieces | list[Piece]) -> None:
+        self.values, self.layouts, self.pieces = values, layouts, pieces
+
+
+def _items(data: bytes, start: int, end: int, late: tuple[str, str]) -> Items:
+    """The items in the region of `items`. Raises: NotPlain, InputError."""
+    starts = cut(data, start, end)
+    line = data.count(b"\n", 0, starts[0]) + 1
+    lines: list[int] = []
+    found = Items([], [], Pieces(starts, lines, end))
+    for begin, stop in zip(starts, [*starts[1:], end], strict=True):
+        text = data[begin:stop].decode()
+        type_of_item = _type_of(text, late) if late[1] in text else None
+        value, layout = (type_of_item, None) if type_of_item else read_item(text)
+        found.values.append(value)
+        found.layouts.append(layout)
+        lines.append(line)
+        line += text.count("\n")
+    return found
 
 
 def _type_of(text: str, late: tuple[str, str]) -> tuple[str, str] | None:
