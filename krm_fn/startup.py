@@ -57,14 +57,15 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 MODULES = """
     hosts base.annotations base.paths base.value findings base.objects findings.finding kubevirt kubevirt.releases
     kubevirt.settings config.keys config.checks config yamlio.emit yamlio base.bundle yamlio.plain yamlio.scalars
-    yamlio.plain.lines hosts.function pipeline findings.limits kubevirt.api_versions kubevirt.holders kubevirt.schema
+    yamlio.plain.characters hosts.function pipeline findings.limits kubevirt.api_versions kubevirt.holders kubevirt.schema
     kubevirt.facts rules rules.facts kubevirt.quantity kubevirt.configuration rules.facts.vms rules.facts.bundles pipeline.modes
     base.keeping kubevirt.resolve.matcher kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find
     kubevirt.resolve kubevirt.fields kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others
     kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply
     kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand pipeline.analysis kubevirt.catalogue_names
-    kubevirt.removed_fields rules.needs pipeline.facts yamlio.order pipeline.stages pipeline.modes.expand yamlio.plain.changes
-    yamlio.plain.split yamlio.plain.items yamlio.layout yamlio.texts yamlio.plain.text yamlio.compare yamlio.writing
+    kubevirt.removed_fields rules.needs pipeline.facts yamlio.order pipeline.stages pipeline.modes.expand yamlio.plain.lines
+    yamlio.plain.changes yamlio.plain.split yamlio.plain.items yamlio.layout yamlio.texts yamlio.plain.text yamlio.compare
+    yamlio.writing
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

@@ -10,7 +10,7 @@ from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import IGNORE, LIST_VERSIONS, kind_of, place_of
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.kubevirt.settings import Config
-from krm_fn.yamlio.plain.lines import NotPlain
+from krm_fn.yamlio.plain.characters import NotPlain
 
 # The kinds for which all objects are needed at once: presets and policies.
 FOR_ALL = frozenset(

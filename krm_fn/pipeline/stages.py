@@ -343,24 +343,4 @@ def _silenced(found: list[Finding], facts: BundleFacts, *, effective: bool) -> t
         return found, ()
     from krm_fn.pipeline import ignores  # needed only if there is an ignore
 
-    declared = ignores.gather(facts)
-    if not declared.ignores and not declared.misshapen:
-        return found, ()
-    why = ignores.reasons(declared)
-    ignored = [finding for finding in found if ignores.key(finding) in why]
-    if facts.config.mode == "validate":  # all rules run only in this mode
-        cut = {finding.rule for finding in found if finding.more}
-        declared = declared.but(
-            unused=tuple(each for each in ignores.unused(declared, ignored, facts.config) if each[1] not in cut)
-        )
-    from krm_fn.findings import results
-    from krm_fn.rules import registry
-
-    of_ignores = registry.judge_bundle(declared, facts.config.severity, "ignore")
-    kept = [finding for finding in found if not effective or ignores.key(finding) not in why]
-    return (
-        [*kept, *(results.placed(finding, facts.bundle) for finding in of_ignores)],
-        tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored))
-        if effective
-        else (),
-    )
+    return ignores.silenced(found, facts, effective=effective)

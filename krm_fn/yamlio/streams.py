@@ -11,7 +11,8 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.keeping import keeper
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied
-from krm_fn.yamlio.plain.lines import Layout, NotPlain, read_laid_out
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import Layout, read_laid_out
 from krm_fn.yamlio.plain.split import LARGEST_ITEM, check, check_characters
 from krm_fn.yamlio.texts import Piece, StreamText
 

@@ -19,7 +19,8 @@ from krm_fn.yamlio import write_resource_list
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.nodes import Node
-from krm_fn.yamlio.plain.lines import NotPlain, is_rich, read
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import is_rich, read
 from krm_fn.yamlio.plain.text import PlainList, read_plain_list
 from krm_fn.yamlio.plain.tree import tree
 from krm_fn.yamlio.positions import read_positions

@@ -11,7 +11,8 @@ from sys import intern
 
 from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.emit import Style, entry, kept_block
-from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, SCALAR, NotPlain, token
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, SCALAR, token
 
 # Start and end of a span of complete lines, its depth, and the new lines without the last line break, or None. If two spans
 # touch, the deeper one comes first.

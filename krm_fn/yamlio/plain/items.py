@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any
-from krm_fn.yamlio.plain.lines import Layout, NotPlain, read, read_laid_out
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import Layout, read, read_laid_out
 from krm_fn.yamlio.plain.split import check_characters
 
 ODD = (-1, -1)  # instead of the layout of an item that libyaml had to read

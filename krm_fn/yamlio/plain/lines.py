@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any
 from krm_fn.base.paths import copy
-from krm_fn.yamlio.scalars import WORDS, resolve
+from krm_fn.yamlio.plain.characters import DIGITS, LETTERS, QUOTES, NotPlain, is_plain_key, is_simple, note_key
+from krm_fn.yamlio.scalars import resolve
 
 # The column of a line's dash or key, whether it has a dash, its key, its value, and the kind of its value.
 Token = tuple[int, bool, str | None, Any, int]
@@ -19,12 +20,7 @@ RICH = frozenset((QUOTED, FLOW))
 DEEPEST = 100
 LONGEST_KEY = 1000  # as in emit: YAML readers look 1,024 characters ahead for a colon
 MEMO = 2_000  # lines; most lines of large inputs are the same, except for the names
-MOST_KEYS = 20_000
 LONGEST_KEPT = 300  # characters of a line
-LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-DIGITS = frozenset("0123456789")
-IN_KEY = LETTERS | DIGITS | frozenset("._/-")
-QUOTES = frozenset("'\"")
 STARTS = LETTERS | DIGITS | frozenset("/_.$(")
 MARKS = {
     "": (OPEN, None),
@@ -40,12 +36,7 @@ BOTTOM: tuple[int, Any, bool] = (-1, None, False)  # the outermost level of the 
 
 _memo: dict[str, Token] = {}
 _heads: dict[str, tuple[int, bool, str | None]] = {}  # lines up to the colon of a plain key
-_keys: set[str] = set()  # all keys that were read, up to MOST_KEYS
 _places: dict[str, tuple[int, int, int, int, int]] = {}
-
-
-class NotPlain(Exception):  # noqa: N818
-    """This text is not of the plain form, or it may not be."""
 
 
 def token(line: str) -> Token:
@@ -70,7 +61,7 @@ def once(line: str) -> Token:
     """
     head, colon, text = line.partition(": ")
     seen = _heads.get(head)
-    if seen is not None and text[:1] in QUOTES and line.isprintable() and _is_simple(text):
+    if seen is not None and text[:1] in QUOTES and line.isprintable() and is_simple(text):
         return *seen, text[1:-1], SCALAR
     if seen is None or not text or text[0] not in STARTS or text[-1] in " :" or " #" in text or ": " in text:
         found = _read_token(line)
@@ -145,7 +136,7 @@ def trimmed(rest: str) -> str:
     """A value as it is written, without the blanks around it and without the comment behind it. Raises: NotPlain."""
     rest = rest.strip(" ")
     first = rest[:1]
-    if first in QUOTES and not _is_simple(rest):
+    if first in QUOTES and not is_simple(rest):
         from krm_fn.yamlio.plain.scalars import closing  # few values need it
 
         end = closing(rest, first, 1) + 1
@@ -160,7 +151,7 @@ def trimmed(rest: str) -> str:
 
 def _key(text: str) -> str:
     if text[0] in "'\"":
-        if not _is_simple(text):
+        if not is_simple(text):
             raise NotPlain
         key = text[1:-1]
     elif is_plain_key(text):
@@ -173,28 +164,12 @@ def _key(text: str) -> str:
     return key
 
 
-def note_key(key: str) -> None:
-    """Note that a key was read."""
-    if len(_keys) < MOST_KEYS:
-        _keys.add(key)
-
-
-def may_have_read(keys: frozenset[str]) -> bool:
-    """False if none of these keys was in any text that was read here."""
-    return len(_keys) >= MOST_KEYS or not keys.isdisjoint(_keys)
-
-
-def is_plain_key(text: str) -> bool:
-    """True for a key without quotes that is clearly a string."""
-    return text[:1] in LETTERS and IN_KEY.issuperset(text) and text not in WORDS
-
-
 def _value(text: str) -> tuple[int, Any]:
     if text in MARKS:
         return MARKS[text]
     first = text[0]
     if first in QUOTES:
-        if _is_simple(text):
+        if is_simple(text):
             return SCALAR, text[1:-1]
         from krm_fn.yamlio.plain.scalars import closing, unquoted
 
@@ -211,12 +186,6 @@ def _value(text: str) -> tuple[int, Any]:
         return SCALAR, resolve(text)
     except ValueError:
         raise NotPlain from None
-
-
-def _is_simple(text: str) -> bool:
-    """True if a value is a text in quotes, on one line, without escapes."""
-    inner = text[1:-1]
-    return len(text) > 1 and text[-1] == text[0] and text[0] not in inner and not (text[0] == '"' and "\\" in inner)
 
 
 def read(text: str) -> Any:

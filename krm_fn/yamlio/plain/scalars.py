@@ -6,7 +6,7 @@ All is read as libyaml reads it, or not at all (`NotPlain`).
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any
-from krm_fn.yamlio.plain.lines import DIGITS, IN_KEY, LETTERS, QUOTES, NotPlain, is_plain_key, note_key
+from krm_fn.yamlio.plain.characters import DIGITS, IN_KEY, LETTERS, QUOTES, NotPlain, is_plain_key, note_key
 from krm_fn.yamlio.scalars import resolve
 
 ESCAPES = {

@@ -7,8 +7,9 @@ from krm_fn.base.bundle import LateEntry, value_of
 from krm_fn.base.errors import InputError
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied, respelled
+from krm_fn.yamlio.plain.characters import NotPlain, may_have_read
 from krm_fn.yamlio.plain.items import ODD, read_item, read_region
-from krm_fn.yamlio.plain.lines import Layout, NotPlain, may_have_read
+from krm_fn.yamlio.plain.lines import Layout
 from krm_fn.yamlio.plain.split import check, cut, regions
 from krm_fn.yamlio.texts import ListText, Piece, Pieces, Top
 

@@ -5,18 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 
 from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Entry, Node
-from krm_fn.yamlio.plain.lines import (
-    EMPTY_LIST,
-    EMPTY_MAP,
-    OPEN,
-    SCALAR,
-    SKIPPED,
-    NotPlain,
-    block_end,
-    is_rich,
-    places,
-    token,
-)
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, OPEN, SCALAR, SKIPPED, block_end, is_rich, places, token
 
 
 def tree(text: str) -> Node:
