@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
-from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.emit import Style, block
 from krm_fn.yamlio.layout import Edit, Unspliceable, spliced
 from krm_fn.yamlio.order import in_order, parted
@@ -187,4 +186,8 @@ class Writing:
 
 
 def differs(old: Any, new: Any) -> bool:
-    return new is None or (new is not old and not same(old, new))
+    if new is None or new is old:
+        return new is None
+    from krm_fn.yamlio.compare import same  # most items do not change, or are late
+
+    return not same(old, new)
