@@ -11,7 +11,7 @@ from krm_fn.base.annotations import BinaryIO, TextIO
 from krm_fn.base.errors import ConfigError
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.hosts.full_list import warn_of_release
+from krm_fn.hosts.function import warn_of_release
 from krm_fn.pipeline import stages
 
 

@@ -66,6 +66,9 @@ REMOVED = (
 )
 
 
+NAMES = frozenset(str(row.field[-1]) for row in REMOVED)
+
+
 def removed_fields(obj: Object, release: Release) -> Iterator[tuple[Path, Any, Removed]]:
     """The path of each field in the object that the release no longer has, its value, and its row."""
     vm, template = vm_path(obj), template_path(obj)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Any, Mapping
+from krm_fn.base.annotations import Any, Mapping, Sequence
 from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.value import Value, put
 from krm_fn.kubevirt.configuration import Cluster
@@ -112,3 +112,8 @@ class BundleFacts(Value):
     unpatched: tuple[Unpatched, ...] = ()
     unevaluated: tuple[Unevaluated, ...] = ()
     surroundings: Surroundings = NO_SURROUNDINGS
+
+    @property
+    def remaining(self) -> Sequence[Entry]:
+        """The entries of the bundle without those that are done, of which nothing is to be reported."""
+        return [entry for entry in self.bundle.entries if not entry.is_done]

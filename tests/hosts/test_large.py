@@ -1,4 +1,4 @@
-"""Most lists are rendered object after object, which leads to the same bytes, messages and exit codes as all at once."""
+"""VMs are rendered one after the other, which leads to the same bytes, messages and exit codes as all at once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from hypothesis import strategies as st
 from mangling import mangled
 
 from krm_fn.base.errors import InputError
-from krm_fn.fast_path import listing
-from krm_fn.hosts import full_list, function
+from krm_fn.hosts import function
+from krm_fn.yamlio.documents import read_list
+from krm_fn.yamlio.plain import text as plain
 from krm_fn.yamlio.plain.items import read_item
 
 Run = Callable[[bytes, io.BytesIO, io.StringIO], int]
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCH = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](20).decode()
+bundle = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"]
+written = runpy.run_path(str(ROOT / "bench" / "hands.py"))["written"]
+BENCH = bundle(20).decode()
 HEAD, _, REST = BENCH.partition("items:\n")
 ITEMS = REST.partition("functionConfig:")[0]
 CONFIG = "functionConfig:" + REST.partition("functionConfig:")[2]
@@ -105,8 +108,13 @@ def ran(run: Run, data: bytes) -> tuple[int, bytes, str]:
 
 
 def agree(data: bytes) -> None:
-    """Object after object a list is rendered as all at once."""
-    assert ran(function.run, data) == ran(full_list.run, data)
+    """A list is rendered as all at once, also if libyaml reads it."""
+    assert ran(function.run, data) == ran(function.run_all, data)
+    assert ran(function.run, data) == ran(with_libyaml, data)
+
+
+def with_libyaml(data: bytes, out: io.BytesIO, err: io.StringIO) -> int:
+    return function.run_all(data, out, err, read=read_list)
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
@@ -124,7 +132,7 @@ def test_results_of_earlier_functions_stay() -> None:
 
 
 def test_what_kustomize_writes_is_rendered_object_after_object(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(full_list, "run")
+    monkeypatch.delattr(function, "run_all")
     out = io.BytesIO()
     data = BENCH.replace("items:\n", "items:\n" + NO_LIST, 1)
     assert function.run(data.encode(), out, io.StringIO()) == 0
@@ -183,17 +191,34 @@ def test_vms_that_are_like_another_are_rendered_as_by_themselves(seed: int, conf
     agree((HEAD + "items:\n" + ITEMS + vms + CONFIG + CONFIGS[config]).encode())
 
 
-def test_of_equivalent_vms_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_item_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
     def counted(text: str) -> object:
         read.append(text)
         return read_item(text)
 
-    monkeypatch.setattr(listing, "read_item", counted)
-    data = runpy.run_path(str(ROOT / "bench" / "generate.py"))["bundle"](300)
-    assert function.run(data, io.BytesIO(), io.StringIO()) == 0
-    assert len(read) < 120
+    monkeypatch.setattr(plain, "read_item", counted)
+    for data, number in ((bundle(300), 300), (written(300), 300)):
+        read.clear()
+        assert function.run(data, io.BytesIO(), io.StringIO()) == 0
+        assert len(read) == number
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_lists_of_many_hands_are_rendered_as_all_at_once(seed: int) -> None:
+    agree(written(120, seed))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_items_that_do_not_change_keep_their_bytes(seed: int) -> None:
+    data, out = written(120, seed), io.BytesIO()
+    assert function.run(data, out, io.StringIO()) == 0
+    before, after = (text.split(b"\n- ") for text in (data, out.getvalue()))
+    assert len(before) == len(after)
+    changed = [old for old, new in zip(before, after, strict=True) if old != new]
+    assert all(b"VirtualMachine" in item for item in changed)
+    assert 20 < len(changed) < 70
 
 
 @settings(max_examples=150, deadline=None)

