@@ -183,7 +183,7 @@ def test_every_pointer_and_every_release_is_recorded_and_reviewed() -> None:
     lock = read_lock(LOCK.read_text(encoding="utf-8"))
     oldest = min(lock)
     wanted = {(*minor, patch) for minor, patch in NEWEST_PATCH.items() if (*minor, patch) >= oldest} | set(UNMEASURED)
-    assert sorted(lock) == sorted(wanted), "run scripts/watch_upstream.py --record for the release, and review it"
+    assert wanted - lock.keys() == set(), "run scripts/watch_upstream.py --record for the release, and review it"
     ours = {str(pointer) for pointer in pointers()}
     for release, rows in lock.items():
         assert rows.keys() == ours, f"run scripts/watch_upstream.py --record: the pointers at {text_of(release)}"
