@@ -566,6 +566,8 @@ COMMANDS: dict[str, Command] = {
     "diff": Command(("diff", "-j", "1", "app", ".")),
     "diff --base": Command(("diff", "-j", "1", "--base", "HEAD", ".")),
     "capacity": Command(("capacity", ".")),
+    "suggest": Command(("suggest", ".")),
+    "convert": Command(("convert", "--diff", ".")),
     "explain": Command(("explain", ".")),
     "report": Command(("report", "-j", "1", ".", "-o", "{out}/page.html")),
     "deliveries": Command(("deliveries", ".")),
