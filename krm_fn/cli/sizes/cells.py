@@ -107,7 +107,7 @@ def stopped(quota: Object) -> list[str]:
 
 
 ESTIMATE = (
-    "An estimate: machines are placed on empty nodes, first fit. Other pods, pod affinity and topology spread are not counted."
+    "An estimate: first fit, beside the other pods that the file of the nodes has. Pod affinity and topology spread are not counted."
 )
 HEADS = ("NODES", "COUNT", "NEEDED", "VMS", "CPU LEFT", "MEMORY LEFT", "DEVICES LEFT")
 NUMBERS = frozenset((1, 2, 3, 4, 5))
