@@ -55,7 +55,7 @@ def plan(paths: tuple[str, ...], *, output: str, to_kubevirt_version: str | None
     live_paths, git = split(paths)
     given = read_live(live_paths, flags, bar)
     live = live_objects(given)
-    trees = git_of(git, flags, bar)
+    trees = git_of(git, live_paths, flags, bar)
     settings = next(unit.settings for tree in (*trees, given) for unit in tree.units.values())
     with bar.at("Planning"):
         base = side(live, settings.config, settings.externals)
