@@ -10,6 +10,7 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint", "types", "docs", "examples"]
 
 PROJECT = nox.project.load_toml("pyproject.toml")
+PYTEST = ("pytest", "-n", "auto", "--dist", "worksteal")  # neighbours share what they set up
 DEV, PLOT = (nox.project.dependency_groups(PROJECT, group) for group in ("dev", "bench"))
 
 
@@ -23,21 +24,23 @@ def install(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """All tests; arguments after `--` go to pytest."""
     install(session)
-    session.run("pytest", "-n", "auto", *session.posargs)
+    session.run(*PYTEST, *session.posargs)
 
 
 @nox.session
 def quick(session: nox.Session) -> None:
-    """In two minutes: the first test of each module, and the tests of measured cases over a sample of them."""
+    """In a minute: the first test of each module, and the tests of measured cases over a sample of them."""
     install(session)
-    session.run("pytest", "-n", "auto", "--dist", "worksteal", "--quick", *session.posargs)
+    session.run(*PYTEST, "--quick", *session.posargs)
 
 
 @nox.session
 def coverage(session: nox.Session) -> None:
     """All tests, with the branch coverage of krm_fn."""
     install(session)
-    session.run("pytest", "-n", "auto", "--cov", "--cov-report=term-missing:skip-covered", *session.posargs)
+    session.run(
+        "pytest", "-n", "auto", "--dist", "worksteal", "--cov", "--cov-report=term-missing:skip-covered", *session.posargs
+    )
 
 
 @nox.session

@@ -112,10 +112,12 @@ def _end(code: int) -> None:
 
 def _function() -> int:
     gc.disable()  # plain trees have no cycles; the search for them takes a tenth of the time
-    startup.load()
+    data = read_in()
+    if b"\nitems: []\n" not in data:  # which needs few modules
+        startup.load()
     from krm_fn.hosts.function import run as run_function
 
-    return run_function(read_in(), output(), sys.stderr)
+    return run_function(data, output(), sys.stderr)
 
 
 def _called_as_plugin(file: str) -> bool:

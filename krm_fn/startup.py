@@ -55,17 +55,16 @@ BY_TIME, UNCHECKED = MAGIC_NUMBER + bytes(4), MAGIC_NUMBER + b"\1\0\0\0"
 
 # The modules that rendering loads, each after the modules that it needs. Made by scripts/make_startup.py.
 MODULES = """
-    hosts base.annotations fast_path base.paths base.value findings base.objects findings.finding kubevirt kubevirt.releases
-    kubevirt.settings config.keys config.checks config base.bundle kubevirt.api_versions kubevirt.holders
-    kubevirt.removed_fields pipeline kubevirt.facts rules rules.facts kubevirt.quantity kubevirt.schema kubevirt.configuration
-    rules.facts.vms rules.facts.bundles pipeline.modes pipeline.own_texts fast_path.fields yamlio.emit yamlio yamlio.plain
-    yamlio.scalars yamlio.plain.lines fast_path.shapes yamlio.plain.split yamlio.plain.items fast_path.listing
-    yamlio.plain.changes fast_path.edits fast_path.index kubevirt.catalogue_names kubevirt.resolve.matcher
-    kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find kubevirt.resolve findings.limits kubevirt.fields
-    kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others kubevirt.fields.topology
-    kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults
-    kubevirt.expand.requirements kubevirt.expand pipeline.analysis rules.needs fast_path.rendering hosts.function
-    pipeline.modes.expand
+    hosts base.annotations base.paths base.value findings base.objects findings.finding kubevirt kubevirt.releases
+    kubevirt.settings config.keys config.checks config yamlio.emit yamlio base.bundle yamlio.plain yamlio.scalars
+    yamlio.plain.characters hosts.function pipeline findings.limits kubevirt.api_versions kubevirt.holders kubevirt.schema
+    kubevirt.facts rules rules.facts kubevirt.quantity kubevirt.configuration rules.facts.vms rules.facts.bundles pipeline.modes
+    base.keeping kubevirt.resolve.matcher kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find
+    kubevirt.resolve kubevirt.fields kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others
+    kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply
+    kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand pipeline.analysis kubevirt.catalogue_names
+    kubevirt.removed_fields rules.needs pipeline.facts yamlio.order pipeline.stages pipeline.modes.expand yamlio.plain.lines
+    yamlio.plain.changes yamlio.plain.split yamlio.plain.items yamlio.layout yamlio.texts yamlio.plain.text yamlio.writing
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

@@ -12,6 +12,10 @@ A page can also be a walk, which starts in an empty folder and goes from block t
     <!-- save: PATH -->        the text is written to this file
     <!-- run -->               the commands are run there, by `bash`
     <!-- printed -->           what the commands above printed on stdout
+
+In the middle of a line:
+
+    <!-- releases -->          in a line, before "1.0 to 1.9": the oldest and the newest measured release
 """
 
 from __future__ import annotations
@@ -25,7 +29,10 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from krm_fn.kubevirt.releases import MINORS
+
 ROOT = Path(__file__).resolve().parents[1]
+RELEASES = re.compile(r"(?<=<!-- releases -->)\d+\.\d+ to \d+\.\d+")
 BLOCK = re.compile(r"^(<!-- (file|output): (.+?) -->\n```\w*\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
 STEP = re.compile(r"^(<!-- (save|run|printed)(?:: (.+?))? -->\n```\w*\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
 START = "import sys; from krm_fn.__main__ import main; sys.argv[0] = 'kubevirt-render'; sys.exit(main())"
@@ -61,6 +68,7 @@ def filled(text: str) -> str:
         head, kind, what = match.group(1, 2, 3)
         return head + ((ROOT / what).read_text() if kind == "file" else output(what)) + "```"
 
+    text = RELEASES.sub(f"{MINORS[0]} to {MINORS[-1]}", text)
     with TemporaryDirectory() as folder:
         return STEP.sub(_walking(Path(folder)), BLOCK.sub(fill, text))
 

@@ -25,7 +25,8 @@ def noted(self, module):
     run(self, module)
     print(module.__name__.removeprefix("krm_fn."))
 SourceFileLoader.exec_module = noted
-import krm_fn.hosts.function, krm_fn.pipeline.modes.expand
+import krm_fn.hosts.function, krm_fn.pipeline.stages, krm_fn.pipeline.modes.expand
+import krm_fn.yamlio.plain.text, krm_fn.yamlio.writing
 """
 
 

@@ -8,12 +8,15 @@ measured cases. Tests need no mark: new modules and new tests of measured cases 
 
 from __future__ import annotations
 
+import compileall
 import fcntl
+import gc
 import os
 import secrets
 import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import measured
@@ -22,6 +25,7 @@ from building import HERE, image_of, once
 from hypothesis import HealthCheck, settings
 from running import HOSTS, PODMAN, ROOT, absent, fetched, on_path
 
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30  # the files of Linux that are in memory, and bytes
 BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
 
 # The oldest supported release and the two newest that Debian ships; and what the machine has, where it has one.
@@ -49,11 +53,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="the first test of each module, and a sample of the measured cases")
 
 
-def pytest_configure() -> None:
-    """What tests start and interrupt takes signals, though pytest was started to ignore them: in the background, by nohup."""
+def pytest_configure(config: pytest.Config) -> None:
+    """What tests start and interrupt takes signals, though pytest was started to ignore them: in the background, by nohup.
+
+    It does not compile the program anew each time, and no test waits for a disk.
+    """
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)  # still of no effect here, but not passed on to what is started
+    if "TMPDIR" not in os.environ and has_room(MEMORY):
+        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(ROOT / "krm_fn", quiet=2)
+
+
+def has_room(folder: Path) -> bool:
+    """True for a folder with room for what tests write, in which programs may be run."""
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC and os.access(folder, os.W_OK)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: no collection of garbage looks through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -86,18 +86,22 @@ def unbuilt(text):
         return [each.but(detail=each.detail.replace(name, "")) for each in known]
 
 
-def of_steps(text):
-    """The findings about the steps in a folder with the files that a document has, a package of kpt among them."""
+# The rules about what applies a folder.
+OF_DELIVERIES = ("out-of-sync", "unseen-configuration")
+
+
+def of_deliveries(text):
+    """The findings about what applies a folder with the files that a document has: kpt, or an Application of Argo CD."""
     files = {
         name: data for item in yamlio.read_stream(text.encode()).items if item for name, data in item.get("files", {}).items()
     }
-    if not any(name.endswith("Kptfile") for name in files):
+    if not any(name.endswith("Kptfile") or "kind: Application" in data for name, data in files.items()):
         return []
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         tree(Path(name), files)
-        units = Workspace(Asked()).units
+        units = Workspace(Asked(checking=lambda given: given.but(mode="validate"))).units
         done = judge_all(units, Options(), jobs=1, watch=reading.unwatched, reading=reading.unwatched)
-        return [each for result in done for each in result.findings if each.rule == "unseen-configuration"]
+        return [each for result in done for each in result.findings if each.rule in OF_DELIVERIES]
 
 
 def skipped(links):
@@ -150,7 +154,7 @@ def judged(rule, text):
         *salvage.passed_over(skipped(links_in(readable.decode())), settings.severity, release),
         *(one for each in unbuilt(readable.decode()) for one in judging.of_problem(each, settings.severity, release)),
         *parts_of_objects(readable.decode(), settings),
-        *of_steps(readable.decode()),
+        *of_deliveries(readable.decode()),
         *outcome.findings,
     )
     if all_rules()[rule].family == "migration":

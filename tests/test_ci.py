@@ -371,19 +371,34 @@ def test_pre_commit_takes_the_hooks_and_the_configuration(environment: Environme
         passed(run(pre_commit, "validate-config", config, cwd=RECIPES, environment=environment))
 
 
-@pytest.mark.parametrize("hook", ["kubevirt-render-check", "kubevirt-render-expanded"])
-def test_pre_commit_runs_the_hooks_from_a_clone(hook: str, vms: Path, tmp_path: Path, environment: Environment) -> None:
-    pre_commit = tool("pre-commit")
-    clone = tmp_path / "clone"
-    git(tmp_path, environment, "clone", "-q", "--no-local", "--depth=1", f"file://{ROOT}", str(clone))
+HOOKS = ("kubevirt-render-check", "kubevirt-render-expanded")
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory, environment: Environment) -> tuple[Path, Environment]:
+    """A configuration with the hooks of a clone, and the environment of pre-commit, which installs what they need once."""
+    folder = tmp_path_factory.mktemp("hooks")
+    clone, config = folder / "clone", folder / "config.yaml"
+    git(folder, environment, "clone", "-q", "--no-local", "--depth=1", f"file://{ROOT}", str(clone))
     shutil.copy(ROOT / ".pre-commit-hooks.yaml", clone)  # as it stands, committed or not
     git(clone, environment, "add", "-A")
     git(clone, environment, "commit", "-q", "--allow-empty", "-m", "hooks")
-    for command in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "vms")):
-        git(vms, environment, *command)
-    home = {**environment, "PRE_COMMIT_HOME": str(tmp_path.parent / "pre-commit")}
+    commit = git(clone, environment, "rev-parse", "HEAD").strip()
+    repository = {"repo": f"file://{clone}", "rev": commit, "hooks": [{"id": hook} for hook in HOOKS]}
+    config.write_text(json.dumps({"repos": [repository]}))
+    home = {**environment, "PRE_COMMIT_HOME": str(folder / "home")}
     home.pop("PYTHONPATH")
-    command = (pre_commit, "try-repo", str(clone), hook, "--all-files", "--color", "never")
+    return config, home
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_pre_commit_runs_the_hooks_from_a_clone(
+    hook: str, vms: Path, hooks: tuple[Path, Environment], environment: Environment
+) -> None:
+    config, home = hooks
+    for words in (("init", "-q"), ("add", "-A"), ("commit", "-q", "-m", "vms")):
+        git(vms, environment, *words)
+    command = (tool("pre-commit"), "run", hook, "--config", str(config), "--all-files", "--color", "never")
     wrong = run(*command, cwd=vms, environment=home)
     assert wrong.returncode == 1
     assert ("(unresolved-instancetype)" if hook.endswith("check") else "(unexpanded-vm)") in wrong.stdout

@@ -93,32 +93,6 @@ def runner(installed: Environment, shell: Environment) -> Environment:
     return {**installed, "PATH": shell["PATH"]}
 
 
-def test_the_action_checks_each_cluster_by_its_release(repository: Path, runner: Environment) -> None:
-    assert action(repository, runner, "check-workflow.yml") == (0, "", "")
-    code, out, err = action(wrong(repository), runner, "check-workflow.yml", sarif="out.sarif")
-    assert (code, err, out.count("::error ")) == (1, "", 1)
-    assert out.startswith(f"::error file={AT[0]},line={AT[1]},"), out
-    (result,) = json.loads((repository / "out.sarif").read_text())["runs"][0]["results"]
-    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == AT[0]
-
-
-def test_the_action_shows_a_mistake_in_the_base_once(repository: Path, runner: Environment) -> None:
-    code, out, _ = action(tree(repository, MISSPELT), runner, "check-workflow.yml")
-    assert (code, out.count("::error ")) == (1, 1)
-    assert out.startswith("::error file=base/vm.yaml,line=8,"), out
-
-
-def test_a_pull_request_from_a_stranger_is_checked_by_the_clusters_of_the_base_branch(
-    repository: Path, runner: Environment
-) -> None:
-    tree(wrong(repository), {".kubevirt-render.yaml": CONFIG.replace("1.5", "1.9")})
-    (step,) = steps("check-untrusted-workflow.yml", "kubevirt").values()
-    passed(run("bash", "-e", "-o", "pipefail", "-c", step["run"], cwd=repository, environment={**runner, "BASE": "main"}))
-    code, out, _ = action(repository, runner, "check-untrusted-workflow.yml")
-    assert (code, out.startswith(f"::error file={AT[0]},line={AT[1]},")) == (1, True), out
-    assert out.endswith("KubeVirt 1.5.3, 1.9.0\n")
-
-
 def section(file: str, title: str, language: str) -> str:
     """The first block of a language below a title of a document."""
     _, _, below = (ROOT / file).read_text().partition(f"# {title}\n")
@@ -274,3 +248,29 @@ def test_a_cluster_does_not_use_what_another_one_has(clusters: Path, shell: Envi
     assert found(clusters, shell) == [("unresolved-instancetype", "clusters/south/vm.yaml", "clusters/south")]
     tree(clusters, {"clusters/south/vm.yaml": VM})
     assert passed(run("kubevirt-render", "check", ".", cwd=clusters, environment=shell)) == ""
+
+
+def test_the_action_checks_each_cluster_by_its_release(repository: Path, runner: Environment) -> None:
+    assert action(repository, runner, "check-workflow.yml") == (0, "", "")
+    code, out, err = action(wrong(repository), runner, "check-workflow.yml", sarif="out.sarif")
+    assert (code, err, out.count("::error ")) == (1, "", 1)
+    assert out.startswith(f"::error file={AT[0]},line={AT[1]},"), out
+    (result,) = json.loads((repository / "out.sarif").read_text())["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == AT[0]
+
+
+def test_the_action_shows_a_mistake_in_the_base_once(repository: Path, runner: Environment) -> None:
+    code, out, _ = action(tree(repository, MISSPELT), runner, "check-workflow.yml")
+    assert (code, out.count("::error ")) == (1, 1)
+    assert out.startswith("::error file=base/vm.yaml,line=8,"), out
+
+
+def test_a_pull_request_from_a_stranger_is_checked_by_the_clusters_of_the_base_branch(
+    repository: Path, runner: Environment
+) -> None:
+    tree(wrong(repository), {".kubevirt-render.yaml": CONFIG.replace("1.5", "1.9")})
+    (step,) = steps("check-untrusted-workflow.yml", "kubevirt").values()
+    passed(run("bash", "-e", "-o", "pipefail", "-c", step["run"], cwd=repository, environment={**runner, "BASE": "main"}))
+    code, out, _ = action(repository, runner, "check-untrusted-workflow.yml")
+    assert (code, out.startswith(f"::error file={AT[0]},line={AT[1]},")) == (1, True), out
+    assert out.endswith("KubeVirt 1.5.3, 1.9.0\n")

@@ -96,24 +96,6 @@ def runner(installed: Environment, shell: Environment, tmp_path: Path) -> Enviro
     return {**installed, **files, "PATH": shell["PATH"]}
 
 
-def test_the_action_says_what_a_branch_does_to_the_vms(repository: Path, runner: Environment) -> None:
-    code, markdown = diffed(repository, runner)
-    assert (code, markdown.splitlines()[:2]) == (0, [MARK, "### kubevirt-render: 2 of 2 VMs change: 2 restart"])
-    assert Path(runner["GITHUB_STEP_SUMMARY"]).read_text() == markdown
-    file = Path(runner["RUNNER_TEMP"], "kubevirt-render-diff.md")
-    assert Path(runner["GITHUB_OUTPUT"]).read_text() == f"diff={file}\n"
-
-
-def test_the_action_fails_at_the_level_of_its_arguments_and_still_says_why(repository: Path, runner: Environment) -> None:
-    code, markdown = diffed(repository, runner, **{"diff-arguments": "--fail-on=restart\n"})
-    assert (code, "2 restart" in markdown) == (1, True)
-    assert Path(runner["GITHUB_STEP_SUMMARY"]).read_text() == markdown
-
-
-def test_the_action_leaves_an_empty_file_if_it_cannot_compare(repository: Path, runner: Environment) -> None:
-    assert diffed(repository, runner, **{"diff-base": "nowhere"}) == (2, "")
-
-
 def test_the_workflow_gives_the_actions_inputs_that_they_have() -> None:
     jobs = yamlio.read_value((RECIPES / "diff-workflow.yml").read_text())["jobs"]
     for job, file in (("diff", "action.yml"), ("comment", "comment/action.yml")):
@@ -405,3 +387,21 @@ def test_pre_commit_runs_the_hook_at_a_push(repository: Path, shell: Environment
     commit(repository, shell, {"base/vm.yaml": VM.replace("metadata:", "metadata:\n  labels: {tier: web}")})
     pushed = run("git", "push", "-q", "origin", "larger", cwd=repository, environment=home)
     assert (pushed.returncode, "2 VMs" in pushed.stdout) == (0, True), pushed.stdout + pushed.stderr
+
+
+def test_the_action_says_what_a_branch_does_to_the_vms(repository: Path, runner: Environment) -> None:
+    code, markdown = diffed(repository, runner)
+    assert (code, markdown.splitlines()[:2]) == (0, [MARK, "### kubevirt-render: 2 of 2 VMs change: 2 restart"])
+    assert Path(runner["GITHUB_STEP_SUMMARY"]).read_text() == markdown
+    file = Path(runner["RUNNER_TEMP"], "kubevirt-render-diff.md")
+    assert Path(runner["GITHUB_OUTPUT"]).read_text() == f"diff={file}\n"
+
+
+def test_the_action_fails_at_the_level_of_its_arguments_and_still_says_why(repository: Path, runner: Environment) -> None:
+    code, markdown = diffed(repository, runner, **{"diff-arguments": "--fail-on=restart\n"})
+    assert (code, "2 restart" in markdown) == (1, True)
+    assert Path(runner["GITHUB_STEP_SUMMARY"]).read_text() == markdown
+
+
+def test_the_action_leaves_an_empty_file_if_it_cannot_compare(repository: Path, runner: Environment) -> None:
+    assert diffed(repository, runner, **{"diff-base": "nowhere"}) == (2, "")

@@ -130,7 +130,8 @@ def test_what_a_readme_runs_prints_what_stands_beside_it(
 
 
 def test_every_example_says_what_it_shows_and_is_run() -> None:
-    elsewhere = {"argocd", "kpt"}  # tests/hosts/test_argocd.py plays a sidecar, test_checklist.py runs kpt
+    # tests/hosts: test_argocd.py plays a sidecar, test_checklist.py runs kpt, test_health_checks.py runs Lua
+    elsewhere = {"argocd", "health-checks", "kpt"}
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - {"quickstart", "one-vm"}
     assert {param.values[0].name for param in RUNS} == folders - elsewhere
     for name in sorted(folders):

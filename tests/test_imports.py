@@ -36,21 +36,21 @@ HEAVY = {
 
 # Parts of the renderer that a small, sound bundle of today's kinds does without.
 UNNEEDED = {
-    "krm_fn.pipeline.stages",
     "krm_fn.pipeline.ignores",
+    "krm_fn.findings.results",
+    "krm_fn.rules.registry",
+    "krm_fn.yamlio.plain.scalars",
     "krm_fn.kubevirt.presets",
     "krm_fn.kubevirt.resolve.alpha",
     "krm_fn.kubevirt.resolve.infer",
     "krm_fn.rules.vm",
     "krm_fn.kubevirt.schema.table",
     "krm_fn.base.workers",
-    "krm_fn.hosts.full_list",
     "krm_fn.yamlio.edits",
     "krm_fn.yamlio.listedit",
     "krm_fn.yamlio.plain.tree",
     "krm_fn.yamlio.reader",
     "krm_fn.yamlio.splice",
-    "krm_fn.yamlio.texts",
 }
 
 FUNCTION = """\

@@ -56,10 +56,10 @@ def ran(folder, *options, **variables):
 def test_what_a_run_needs_comes_from_compiled_files(package):
     _, loaded, _ = ran(package)
     assert {
-        "krm_fn.fast_path.rendering",
+        "krm_fn.hosts.function",
         "krm_fn.kubevirt.fields",
         "krm_fn.kubevirt.fields.verbs",
-        "krm_fn.fast_path.shapes",
+        "krm_fn.pipeline.stages",
     } <= loaded
 
 
@@ -70,7 +70,7 @@ def test_changed_modules_are_read_again(package):
     after, loaded, changed = ran(package)
     assert (before, f"Changed. {doc}") == (after, changed)
     assert "krm_fn.kubevirt.releases" not in loaded
-    assert "krm_fn.fast_path.rendering" in loaded
+    assert "krm_fn.hosts.function" in loaded
 
 
 @pytest.mark.parametrize("head", [b"", b"\0\0\0\0", b"%s\3\0\0\0" % MAGIC_NUMBER], ids=["empty", "other magic", "by hash"])
@@ -118,7 +118,8 @@ import krm_fn.__main__
 startup.install()
 if sys.argv.pop() == "at once":
     startup.load()
-import krm_fn.hosts.function, krm_fn.pipeline.modes.expand
+import krm_fn.hosts.function, krm_fn.pipeline.stages, krm_fn.pipeline.modes.expand
+import krm_fn.yamlio.plain.text, krm_fn.yamlio.writing
 for name in sorted(startup.MODULES):
     module = sys.modules["krm_fn." + name]
     told = {key: getattr(module, key, None) for key in ("__name__", "__package__", "__file__", "__cached__", "__path__")}
@@ -229,7 +230,7 @@ def test_what_is_loaded_at_once_is_what_rendering_needs():
 
 
 def test_nothing_is_loaded_at_once_where_a_module_was_changed(package):
-    source = package / "krm_fn" / "fast_path" / "fields.py"
+    source = package / "krm_fn" / "pipeline" / "facts.py"
     source.write_text(source.read_text() + "# changed\n")
     code = ATTRIBUTES.partition("import krm_fn.hosts.function")[0] + "print([name for name in sys.modules if 'krm_fn' in name])"
     command = [sys.executable, "-c", code, "at once", str(package)]

@@ -42,6 +42,79 @@ class Entry(Value):
         put(self, "item", item)
         put(self, "path", path)
 
+    @property
+    def type(self) -> tuple[str, str]:
+        """Its apiVersion and kind."""
+        return text(self.obj.get("apiVersion")), kind_of(self.obj)
+
+    @property
+    def name(self) -> str:
+        return name_of(self.obj)
+
+    @property
+    def is_done(self) -> bool:
+        """True for a late item that was rendered without findings: nothing needs its value any more."""
+        return False
+
+    def may_have(self, keys: frozenset[str]) -> bool:
+        """False if no key at any depth is one of these."""
+        todo: list[object] = [self.obj]
+        for value in todo:
+            if isinstance(value, dict):
+                if not keys.isdisjoint(value):
+                    return True
+                todo.extend(value.values())
+            elif isinstance(value, list):
+                todo.extend(value)
+        return False
+
+
+class LateEntry(Entry):
+    """An item that is read when it is used, and not kept. Its type is known before, its name once it was read."""
+
+    _read: Callable[[int], Object]
+    _may_have: Callable[[int, frozenset[str]], bool]
+    _type: tuple[str, str]
+    _name: str | None = None
+    _is_done = False
+
+    def __init__(
+        self,
+        item: int,
+        type_of_item: tuple[str, str],
+        read: Callable[[int], Object],
+        may_have: Callable[[int, frozenset[str]], bool],
+    ) -> None:
+        """`may_have` is False if an item surely has none of these keys."""
+        put(self, "item", item)
+        put(self, "_type", type_of_item)
+        put(self, "_read", read)
+        put(self, "_may_have", may_have)
+
+    @property
+    def is_done(self) -> bool:
+        return self._is_done
+
+    def done(self) -> None:
+        """Note that nothing needs its value any more."""
+        put(self, "_name", self.name)
+        put(self, "_is_done", True)
+
+    def may_have(self, keys: frozenset[str]) -> bool:
+        return self._may_have(self.item, keys) and super().may_have(keys)
+
+    @property  # type: ignore[misc]
+    def obj(self) -> Object:
+        return self._read(self.item)
+
+    @property
+    def type(self) -> tuple[str, str]:
+        return self._type
+
+    @property
+    def name(self) -> str:
+        return name_of(self.obj) if self._name is None else self._name
+
 
 def effective_namespace(obj: Object) -> str:
     """The namespace that a namespaced object is in."""
@@ -61,17 +134,24 @@ def is_list(obj: Object) -> bool:
 def entries(items: Sequence[object]) -> Iterator[Entry]:
     """Every object of the items, in order. Lists are opened, also Lists in Lists. Items that are no map are skipped."""
     for number, item in enumerate(items):
-        if isinstance(item, dict) and not is_list(item):
+        if isinstance(item, LateEntry):
+            yield item
+        elif isinstance(item, dict) and not is_list(item):
             yield Entry(obj=item, item=number)
         else:
             yield from _inside(item, number, ())
+
+
+def value_of(item: Any) -> Any:
+    """The value of an item, which is read now if the item is late."""
+    return item.obj if isinstance(item, LateEntry) else item
 
 
 def types_of(found: Iterable[Entry]) -> Types:
     """The types of the objects, in the order in which they first occur."""
     types: dict[tuple[str, str], list[int]] = {}
     for number, entry in enumerate(found):
-        types.setdefault((text(entry.obj.get("apiVersion")), kind_of(entry.obj)), []).append(number)
+        types.setdefault(entry.type, []).append(number)
     return types
 
 
@@ -132,7 +212,7 @@ class Bundle:
         if self._places:
             return self._places[item]
         if item not in self._place:
-            self._place[item] = place_of(self._items[item])
+            self._place[item] = place_of(value_of(self._items[item]))
         return self._place[item]
 
     def is_context(self, item: int) -> bool:

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,42 +57,48 @@ def finished(
     given: bytes | None = None,
     quiet: bool = False,
     memory: int = 0,
+    output: int = 0,
 ) -> Finished:
     """Run a program to its end, without a terminal. Its stdin is `given`, or empty.
 
-    Its stderr goes directly to ours, unless `quiet` keeps it. `memory` is how many bytes it may have, as far as the system can
-    tell, 0 for any number.
+    Its stderr goes directly to ours, unless `quiet` keeps it. `memory` is how many bytes it may have, and `output` how many it
+    may print before it is killed, as far as the system can tell; 0 is any number.
 
     Raises: subprocess.TimeoutExpired.
     """
     with (
+        tempfile.TemporaryFile() if output else nullcontext() as printed,
         _held_signals() as deliver,
         subprocess.Popen(  # noqa: S603  `find` found it
             [program, *words],
             cwd=folder,
             env={**GIT, **environment},
             stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=printed or subprocess.PIPE,
             stderr=subprocess.PIPE if quiet else None,
             start_new_session=True,
         ) as process,
     ):
         try:
             deliver()
-            _limit(process.pid, memory)
+            _limit(process.pid, "RLIMIT_DATA", memory)
+            _limit(process.pid, "RLIMIT_FSIZE", output)
             out, complaints = process.communicate(given, timeout=timeout)
         finally:
             _end(process)
-    return Finished(process.returncode, out, complaints or b"")
+        if printed and process.returncode == 0:
+            printed.seek(0)
+            out = printed.read()
+    return Finished(process.returncode, out or b"", complaints or b"")
 
 
-def _limit(process: int, memory: int) -> None:
-    """Let a process that starts have no more memory than this. Only Linux can."""
+def _limit(process: int, name: str, most: int) -> None:
+    """Let a process that starts have no more of something than this. Only Linux can."""
     with suppress(ImportError, AttributeError, OSError):
         import resource
 
-        if memory:
-            resource.prlimit(process, resource.RLIMIT_DATA, (memory, memory))
+        if most:
+            resource.prlimit(process, getattr(resource, name), (most, most))
 
 
 @contextmanager

@@ -14,9 +14,10 @@ from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.wording import listed
-from krm_fn.changes.owners import POOL, key_of
+from krm_fn.changes.owners import POOL, VM, key_of
 from krm_fn.changes.scaling import RECREATED, SCALED_IN
-from krm_fn.kubevirt.holders import DATA_VOLUMES, SERVED
+from krm_fn.kubevirt.holders import DATA_VOLUMES, POOLED, SERVED
+from krm_fn.kubevirt.pods.launch import LaunchContext
 from krm_fn.kubevirt.updates.data_volumes import CLAIM, DATA_VOLUME, Edit, edit_of_disk, size_of
 from krm_fn.kubevirt.updates.machine import World, entries
 from krm_fn.kubevirt.updates.migration import VOLUMES
@@ -107,9 +108,16 @@ class Data:
 
     def _states(self, old: Entry, numbers: str) -> Iterator[Object]:
         """The claim with what a machine keeps of its TPM and EFI."""
-        spec, (namespace, name, _) = _spec(old, self._base.rendered(old)), key_of(old.obj)
-        for each in named_state(state_of(spec, ""), namespace, name + numbers, self._base.analysis.bundle):
-            what = f"the state of its {listed(states_of(spec), 'and')}"
+        spec, (namespace, name, _), known = _spec(old, self._base.rendered(old)), key_of(old.obj), self._base.analysis
+        around = LaunchContext(
+            bundle=known.bundle,
+            cluster=known.cluster,
+            release=known.release,
+            namespace=namespace,
+            vm_labels=_vm_labels(old.obj),
+        )
+        for each in named_state(state_of(spec, around), namespace, name + numbers, known.bundle):
+            what = f"the state of its {listed(states_of(spec, around), 'and')}"
             yield _entry(CLAIM, each["name"], DELETED, what, size=each["size"])
 
     def _new(self, new: Entry | None) -> list[Object]:
@@ -221,6 +229,13 @@ def _templates(entry: Entry | None) -> dict[str, Object]:
         return {}
     found = [as_map(each) for each in as_list(get(entry.obj, row.in_vm(DATA_VOLUMES)))]
     return {name: as_map(each.get("spec")) for each in found if (name := text(as_map(each.get("metadata")).get("name")))}
+
+
+def _vm_labels(obj: Object) -> Object | None:
+    """The labels of an object's VMs; None where it has none."""
+    if kind_of(obj) == POOL:
+        return labels_of(as_map(get(obj, POOLED)))
+    return labels_of(obj) if kind_of(obj) == VM else None
 
 
 def _spec(entry: Entry, obj: Object | None = None) -> Object:

@@ -12,7 +12,7 @@ from functools import partial
 
 from krm_fn.base.annotations import Callable, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
-from krm_fn.base.objects import Object, kind_of, name_of
+from krm_fn.base.objects import Object, kind_of, labels_of, name_of
 from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, REPLICA_SET, Key, key_of
 from krm_fn.kubevirt.pods import SIZE, LaunchContext, pod_size
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts
@@ -182,7 +182,13 @@ def _launched(
     if running is None:
         return None
     meta = {"name": machine.name, "labels": running.labels, "annotations": running.annotations}
-    around = LaunchContext(bundle=world.bundle, cluster=world.cluster, release=world.release, namespace=machine.namespace)
+    around = LaunchContext(
+        bundle=world.bundle,
+        cluster=world.cluster,
+        release=world.release,
+        namespace=machine.namespace,
+        vm_labels=labels_of(machine.vm),
+    )
     return launch({"metadata": meta, "spec": running.spec}, around)
 
 

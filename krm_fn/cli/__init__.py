@@ -27,6 +27,8 @@ COMMANDS = (
     "explain",
     "report",
     "deliveries",
+    "suggest",
+    "convert",
     "migrate",
     "test",
     "init",

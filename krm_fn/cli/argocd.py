@@ -23,10 +23,10 @@ from krm_fn.base.redaction import redact
 from krm_fn.cli import build_flags, options, outputs
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.hosts.argocd import build, drift
+from krm_fn.hosts.argocd import build
 from krm_fn.hosts.argocd.flags import WantedFlags
 from krm_fn.kubevirt.settings import Config
-from krm_fn.pipeline import stages
+from krm_fn.pipeline import drift, stages
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories import manifests, parameters
 from krm_fn.repositories.parameters import Parameters
@@ -109,7 +109,9 @@ def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, An
     if given.config and not Path(os.path.realpath(given.config)).is_relative_to(Path.cwd()):  # resolve() fails for a loop
         raise ConfigError(f"{given.config} is not in the application's folder", path="parameter config")
     flags = {**flags, options.UNTRUSTED: bool(given.config)}  # an application can set the parameter
-    return given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
+    found = given.over(options.settings(Sources(sources=()), file, flags, near=(os.curdir,)))
+    options.note_unmeasured(found.release)
+    return found
 
 
 def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given: Parameters, timeout: float) -> Sources:
@@ -208,8 +210,8 @@ def ignore_differences(
     if code := results.exit_code(outcome.findings, config.fail_on):
         report(outcome.findings, sys.stderr)
         return code
-    for one in drift.respelt(outcome.items, config):
-        place = f"{ref_of(one.vm)}: {dotted(one.path)}"
+    for vm, one in drift.respelt(outcome.items, config):
+        place = f"{ref_of(vm)}: {dotted(one.path)}"
         stored, current = (redact(value, one.path) for value in (one.stored, one.current))
         options.note(
             f"{place}: the cluster stores {stored!r} for {current!r}; write it this way, or the application stays out of sync"

@@ -84,6 +84,14 @@ def read_bundles(request: CommandRequest, bar: Progress) -> tuple[list[ReadBundl
     return read, code
 
 
+def read_again(request: CommandRequest, bar: Progress) -> list[ReadBundle]:
+    """The same bundles once more, as the files are now, in this process, without a word about what can't be read or built."""
+    workspace = request.searched(bar)
+    alone = request.but(flags={**request.flags, "jobs": 1})
+    found = alone.run(units_of(request, workspace), _read, "Reading", bar, workspace.others, here=True)
+    return [each for each in found if each.found.items]
+
+
 def _read(unit: Unit, parsed: Parsed, taken: Taken, _: Options) -> ReadBundle:
     return ReadBundle(unit=unit, parsed=parsed, taken=taken)
 

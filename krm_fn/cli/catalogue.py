@@ -88,6 +88,7 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
     if satisfies is not None and kind == "preference":
         raise click.UsageError("--satisfies lists only instancetypes; remove --kind preference")
     release = view.release_of(version)
+    options.note_unmeasured(release)
     kinds = (KINDS[kind],) if kind else (INSTANCETYPE,) if satisfies is not None else tuple(KINDS.values())
     tables = {each: view.rows(release, each) for each in kinds}
     if satisfies is not None:
@@ -108,6 +109,7 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
 def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
     """Show one instancetype or preference, ready to be kept in a bundle."""
     release = view.release_of(version)
+    options.note_unmeasured(release)
     wanted = KINDS[kind] if kind else ""
     if output == "text":
         click.echo("\n".join(f"{label + ':':<17}{text}" for label, text in view.describe(name, release, wanted)))

@@ -57,7 +57,7 @@ ROW: dict[str, Object] = {
     "cluster": {**TEXT, "description": "Empty where only one is known."},
     "namespace": {**TEXT, "description": "That of objects without one, or of all objects."},
     "steps": {**TEXTS, "description": "What is done to the objects, in order."},
-    "by": {"enum": ["files", "kustomization", "chart", "Kustomization", "Application", "ApplicationSet"]},
+    "by": {"enum": ["files", "kustomization", "chart", "Kustomization", "HelmRelease", "Application", "ApplicationSet"]},
     "file": {**TEXT, "description": "Where that is written, empty for several files."},
 }
 OF_DELIVERY: dict[str, Object] = {
@@ -101,7 +101,9 @@ def deliveries(*, output: str, **flags: Any) -> int:
     request = CommandRequest(flags={**flags, "paths": paths}, apart=True)
     workspace = request.searched(bar)
     units = workspace.units if workspace.is_one_bundle and not request.asked.named else units_of(request, workspace)
-    found = [_row(unit) for unit in units if unit.target or any(_holding(unit))]
+    failing = {file for unit in units if unit.target and unit.target.problem for file in unit.target.inputs}
+    kept = (unit for unit in units if unit.target or not unit.files or not failing.issuperset(unit.files))
+    found = [_row(unit) for unit in kept if unit.target or any(_holding(unit))]
     if not found:
         refuse_nothing(paths, workspace.about(), workspace.found)
     click.echo(json.dumps({"deliveries": found}, indent=2) if output == "json" else table(COLUMNS, found))
@@ -133,7 +135,7 @@ def _row(unit: Unit) -> Object:
     words += [step.host for step in unit.steps]
     return {
         **known,
-        "cluster": unit.settings.cluster or ("" if own.is_of_flux else own.cluster),
+        "cluster": unit.settings.cluster or ("" if own.tool == "Flux" else own.cluster),
         "by": kind_of(own.obj),
         "delivery": own.name,
         "namespace": own.namespace or text(options.get("targetNamespace")),
@@ -152,6 +154,10 @@ def manner_of(own: Delivery) -> Object:
     if own.is_of_flux:
         manner = "recreate" if spec.get("force") is True else "server-side apply"
         return {"manner": manner, "prune": spec.get("prune") is True, "createsNamespace": False}
+    if own.tool == "Flux":
+        install = as_map(spec.get("install"))
+        manner = "client-side apply" if install.get("serverSideApply") is False else "server-side apply"
+        return {"manner": manner, "prune": True, "createsNamespace": install.get("createNamespace") is True}
     policy = as_map(spec.get("syncPolicy"))
     chosen = [*map(text, as_list(policy.get("syncOptions")))]
     manner = next((word for option, word in MANNERS.items() if option in chosen), "client-side apply")

@@ -208,8 +208,10 @@ def _report_downgrade(compared: UnitDiff, *, is_upgrade: bool) -> None:
 def _cluster_after(version: str | None, configuration: str | None) -> ClusterAfter:
     """What the flags say about the cluster after the change. Raises: ConfigError."""
     flags = {**NOTHING, "configuration": configuration}
+    release = parse(version) if version else None
+    options.note_unmeasured(release)
     return ClusterAfter(
-        release=parse(version) if version else None,
+        release=release,
         configuration=options.with_flags(Config(), flags).configuration if configuration else None,
     )
 

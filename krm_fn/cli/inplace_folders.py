@@ -29,7 +29,7 @@ from krm_fn.repositories import loading, sharing
 from krm_fn.repositories.bases import Alteration, Bases, own_files
 from krm_fn.repositories.loading import Options, Unit
 from krm_fn.repositories.rendering import rendered as rendered_unit
-from krm_fn.repositories.types import Problem
+from krm_fn.repositories.types import Problem, Target
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources import reading
 from krm_fn.sources.files import Stamp, repository
@@ -200,11 +200,16 @@ def patched(
     objects = list(changed)
     if not objects:
         return
-    roots = list(dict.fromkeys(repository(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths))  # noqa: PTH112, PTH120
-    bases = Bases(Workspace(Asked(paths=tuple(roots), isolated=True, follow=follow, applied=False)).found.targets)
+    bases = Bases(targets_around(paths, follow=follow))
     for file, obj in objects:
         if change := bases.change(file, obj):
             yield file, obj, change
+
+
+def targets_around(paths: Sequence[str], *, follow: bool) -> tuple[Target, ...]:
+    """The targets of the repositories that paths are in."""
+    roots = list(dict.fromkeys(repository(path if os.path.isdir(path) else os.path.dirname(path) or ".") for path in paths))  # noqa: PTH112, PTH120
+    return Workspace(Asked(paths=tuple(roots), isolated=True, follow=follow, applied=False)).found.targets
 
 
 def refuse_patched(changed: Iterable[tuple[str, Object]], paths: Sequence[str], *, follow: bool) -> None:

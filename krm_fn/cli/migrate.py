@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from krm_fn.base.objects import ref_of
 from krm_fn.cli import build_flags, inplace_folders, options, outputs, progress
 from krm_fn.cli.build_flags import exclude_option
 from krm_fn.cli.formats import counted
-from krm_fn.cli.pens import is_colored
 from krm_fn.cli.progress import Progress
+from krm_fn.cli.rewriting import look, looking_options
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import NEWEST
@@ -34,34 +33,6 @@ from krm_fn.sources.source import Sources
 from krm_fn.yamlio import ListText
 from krm_fn.yamlio.documents import ended_as
 
-COLORS = {"-": "red", "+": "green", "@": "cyan"}
-UNENDED = "\n\\ No newline at end of file\n"
-
-
-def unified(file: str, before: bytes, after: bytes, *, color: bool = False) -> bytes:
-    """The diff of one file, empty where nothing changed."""
-    old, new = _lines(before), _lines(after)
-    lines = difflib.unified_diff(old, new, _named("a", file), _named("b", file))
-    return "".join(_shown(lines, color=color)).encode(errors="surrogateescape")
-
-
-def _shown(lines: Iterable[str], *, color: bool) -> Iterator[str]:
-    for line in lines:
-        whole = line if line.endswith("\n") else line + UNENDED
-        shade = COLORS.get(line[0]) if color else None
-        yield click.style(whole.rstrip("\n"), fg=shade) + "\n" if shade else whole
-
-
-def _lines(data: bytes) -> list[str]:
-    """The lines of a text with their ends; what is no UTF-8 stays as it is."""
-    text = data.decode(errors="surrogateescape")
-    return [line + "\n" for line in text.split("\n")[:-1]] + [line for line in text.split("\n")[-1:] if line]
-
-
-def _named(side: str, file: str) -> str:
-    return file_name(file if os.path.isabs(file) else f"{side}/{file}")  # noqa: PTH117
-
-
 # The keys of the config that count here.
 KEYS = ("kubevirtVersion", "failOn", "severity")
 
@@ -69,10 +40,7 @@ KEYS = ("kubevirtVersion", "failOn", "severity")
 @click.command()
 @options.source_options
 @click.option("--in-place", is_flag=True, help="Write the result to the files instead of stdout.")
-@click.option(
-    "--check", is_flag=True, help="Write nothing. Name the files that would change; the exit code is 1 if there are any."
-)
-@click.option("--diff", is_flag=True, help="Write nothing. Print the changes as a unified diff.")
+@looking_options
 @exclude_option
 @options.keys_options(KEYS)
 def migrate(
@@ -114,7 +82,8 @@ def migrate(
     if in_place:
         inplace_folders.write_back(found, outcome, bar)
     elif check or diff:
-        return _compared(found, outcome, code, check=check, diff=diff)
+        changed = [(source.file, source.data, data) for source, data in inplace_folders.texts(found, outcome)]
+        return int(bool(look(changed if check or not code else [], check=check, diff=diff and not code) or code))
     elif not code:
         write_out(_ended_as_it_came(found, outcome, outputs.to_yaml(found, outcome, bar.watch)))
     return code
@@ -194,17 +163,6 @@ def _note_patched(found: Sources, outcome: Outcome, paths: tuple[str, ...], *, f
             f"{file_name(file)}: {ref_of(obj)}: {file_name(change.file)} changes this object and is not migrated; "
             "check it for old forms"
         )
-
-
-def _compared(found: Sources, outcome: Outcome, code: int, *, check: bool, diff: bool) -> int:
-    """Say what would change. The exit code: with `check`, 1 where something would."""
-    changed = inplace_folders.texts(found, outcome)
-    for source, _ in changed if check else ():
-        options.note(f"{file_name(source.file)}: would change")
-    if diff and not code:
-        color = is_colored()
-        write_out(b"".join(unified(source.file, source.data, data, color=color) for source, data in changed))
-    return int(bool(code or (check and changed)))
 
 
 def _ended_as_it_came(found: Sources, outcome: Outcome, out: bytes) -> bytes:

@@ -16,7 +16,8 @@ from krm_fn.cli.build_flags import build_flags_option, build_options, built, fol
 from krm_fn.cli.progress import is_quiet, quiet_option
 from krm_fn.config.keys import KEYS, NAMES
 from krm_fn.config.places import located_in_list
-from krm_fn.kubevirt.releases import MINORS
+from krm_fn.kubevirt import releases
+from krm_fn.kubevirt.releases import MINORS, Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building, cache, config_files
 from krm_fn.repositories.clusters import Configs
@@ -265,7 +266,14 @@ def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
     if found.barred_packages:
         left = (name for name in found.barred_packages if name not in found.rule_packages)
         found = found.but(barred_packages=tuple(left))
+    note_unmeasured(found.release)
     return found
+
+
+def note_unmeasured(release: Release | None) -> None:
+    """Say once that the behaviour of a release is not measured, if that is so."""
+    if release and not release.is_measured:
+        note(releases.not_measured(release))
 
 
 def _note_powerless(files: Sequence[str]) -> None:

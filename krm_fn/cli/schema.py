@@ -12,7 +12,7 @@ from krm_fn import __version__
 from krm_fn.base.console import REPOSITORY
 from krm_fn.base.errors import UsageError
 from krm_fn.changes import schema as diff_schema
-from krm_fn.cli import completion, deliveries, plan
+from krm_fn.cli import completion, deliveries, options, plan
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, hint
@@ -52,6 +52,7 @@ def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
         raise UsageError("--kubevirt-version: the other schemas are the same for all releases; add --editor")
     if editor:
         release = releases.parse(kubevirt_version) if kubevirt_version else releases.NEWEST
+        options.note_unmeasured(release)
         click.echo(json.dumps(json_schema.schema(release), indent=2))
         return
     if name not in SCHEMAS:

@@ -17,7 +17,7 @@ from krm_fn.config.patches import OPERATIONS
 from krm_fn.config.schema_policies import JUDGED, LONGEST_NAME, STATES
 from krm_fn.config.schema_policies import NAME as POLICY_NAME
 from krm_fn.findings.finding import SEVERITIES
-from krm_fn.kubevirt.releases import NEWEST_PATCH
+from krm_fn.kubevirt.releases import NEWEST_PATCH, UNMEASURED
 from krm_fn.rules.registry import OWN, all_rules
 
 Schema = dict[str, Any]
@@ -244,6 +244,8 @@ def _setting(word: str) -> Schema:
 
 
 def _versions() -> str:
-    patches = {minor: "|".join(map(str, range(newest + 1))) for minor, newest in NEWEST_PATCH.items()}
-    known = "|".join(rf"{major}\.{minor}(\.({patches[major, minor]}))?" for major, minor in NEWEST_PATCH)
+    patches = {minor: [*range(newest + 1)] for minor, newest in NEWEST_PATCH.items()}
+    for major, minor, patch in UNMEASURED:
+        patches.setdefault((major, minor), []).append(patch)
+    known = "|".join(rf"{major}\.{minor}(\.({'|'.join(map(str, every))}))?" for (major, minor), every in patches.items())
     return rf"^(v?({known}))?$"

@@ -110,14 +110,14 @@ class _Substitution:
         for each in as_list(self._post.get("substituteFrom")):
             key = text(each.get("kind")), self._namespace, text(each.get("name"))
             if key in self._given:
-                found |= _values(self._given[key])
+                found |= texts_of(self._given[key])
             elif not each.get("optional") and self._unknown is None:
                 message = f"{key[0]} {key[1]}/{key[2]} of substituteFrom is not known"
                 raise FluxError("substituteFrom", message)
         return found | as_map(self._post.get("substitute"))
 
 
-def _values(obj: Object) -> dict[str, str]:
+def texts_of(obj: Object) -> dict[str, str]:
     """The texts in a ConfigMap or a Secret, as the cluster has them."""
     data = as_map(obj.get("data"))
     if kind_of(obj) != "Secret":

@@ -11,6 +11,7 @@ from krm_fn.base.annotations import BinaryIO, TextIO
 from krm_fn.base.errors import ConfigError
 from krm_fn.findings import results
 from krm_fn.findings.results import report
+from krm_fn.hosts.function import warn_of_release
 from krm_fn.pipeline import stages
 
 
@@ -20,6 +21,7 @@ def run(file: str, data: bytes, out: BinaryIO, err: TextIO) -> int:
     Raises: ConfigError if the config in `file` is wrong; InputError if `data` is not YAML.
     """
     settings = _settings(file)
+    warn_of_release(settings, err)
     stream = yamlio.read_stream(data)
     outcome = stages.render(stream.items, settings)
     report(outcome.findings, err)

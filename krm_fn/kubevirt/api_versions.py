@@ -1,6 +1,6 @@
 """The API versions of KubeVirt's own kinds that a release serves, and the successors of removed kinds.
 
-upstream: pkg/virt-operator/resource/generate/components/crds.go, staging/src/kubevirt.io/api/core/v1/register.go
+upstream: pkg/virt-operator/resource/generate/components/crds.go:newCRDVersions, which check_served.py compares
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from krm_fn.kubevirt.releases import Release, Version, lacks
 CORE, INSTANCETYPE, POOL, FLAVOR = "kubevirt.io", "instancetype.kubevirt.io", "pool.kubevirt.io", "flavor.kubevirt.io"
 
 # The minor releases with which `scripts/check_served.py` has compared the rows.
-RELEASES = ((1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (1, 8), (1, 9))
+RELEASES = ((1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (1, 8), (1, 9), (1, 10))
 
 
 class Served(Value):

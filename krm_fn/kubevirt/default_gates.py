@@ -1,6 +1,7 @@
 """Feature gates that a release opens by default, and what that means for instances.
 
-upstream: pkg/virt-config/featuregate/active.go, feature-gates.go:IsEnabled; pkg/virt-controller/services/template.go
+upstream: pkg/virt-config/featuregate/feature-gates.go:IsEnabled, RegisterFeatureGate;
+pkg/virt-controller/services/template.go:newContainerSpecRenderer
 """
 
 from __future__ import annotations
@@ -46,7 +47,10 @@ def _images(spec: Object, _: str, __: Bundle) -> Iterator[str]:
 
 
 def _resources(spec: Object, namespace: str, bundle: Bundle) -> Iterator[str]:
-    """The resources of a machine's networks, which another webhook has to add to its pod. upstream: NetworkToResource"""
+    """The resources of a machine's networks, which another webhook has to add to its pod.
+
+    upstream: pkg/network/multus/nad.go:NetworkToResource
+    """
     for network in as_list(spec.get("networks")):
         space, slash, name = text(get(network, ("multus", "networkName"))).rpartition("/")
         found = bundle.find("NetworkAttachmentDefinition", space if slash else namespace, name) if name else None

@@ -3,7 +3,7 @@
 Values that are not known offline are left out: machine types and the architecture, which come from the operator's environment
 and the nodes, and the settings that depend on these.
 upstream: kubevirt/hyperconverged-cluster-operator controllers/handlers/kubevirt.go:getKVConfig. Its minor releases deploy one
-release of KubeVirt each: 1.14 KubeVirt 1.4, and so on up to 1.18 and 1.8; later releases deploy 1.9.
+release of KubeVirt each: 1.14 KubeVirt 1.4, and so on up to 1.19 and 1.9. A preview of KubeVirt is judged as the last of them.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def kubevirt_annotations(obj: Object) -> Object:
 def _eviction_strategy(obj: Object) -> str:
     """The default: VMs migrate, unless the object's status says that they have only one node.
 
-    upstream: pkg/webhooks/mutator/hyperConvergedMutator.go:mutateEvictionStrategy
+    upstream: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go:mutateEvictionStrategy
     """
     return "None" if get(obj, ("status", "infrastructureHighlyAvailable")) is False else "LiveMigrate"
 

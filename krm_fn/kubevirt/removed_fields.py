@@ -2,7 +2,7 @@
 
 The cluster drops an unknown field without a message, so such a field has no effect any more.
 
-upstream: pkg/api/v1/schema.go and types.go of the releases named here
+upstream: the Go types of the API, in the releases named here
 """
 
 from __future__ import annotations
@@ -64,6 +64,9 @@ REMOVED = (
     Removed(field=("domain", "type"), gone="0.2", instead="no type: KubeVirt chooses the hypervisor"),
     Removed(field=("domain", "devices", "graphics"), gone="0.2", instead="domain.devices.autoattachGraphicsDevice"),
 )
+
+
+NAMES = frozenset(str(row.field[-1]) for row in REMOVED)
 
 
 def removed_fields(obj: Object, release: Release) -> Iterator[tuple[Path, Any, Removed]]:

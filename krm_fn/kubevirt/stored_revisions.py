@@ -1,6 +1,6 @@
 """The ControllerRevisions with an instancetype or a preference, as KubeVirt's VM controller stores them.
 
-upstream: pkg/instancetype/revision/store.go, pkg/instancetype/upgrade/handler.go
+upstream: pkg/instancetype/revision/store.go:Store, pkg/instancetype/upgrade/handler.go:Upgrade
 """
 
 from __future__ import annotations

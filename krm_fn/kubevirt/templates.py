@@ -4,7 +4,7 @@ OpenShift's Template and KubeVirt's VirtualMachineTemplate are known, and the ki
 makes objects of them where somebody asks for it, with values of its own; a template itself creates nothing.
 
 upstream: kubevirt/virt-template staging/src/kubevirt.io/virt-template-engine/template/template.go:substituteParameters;
-kubernetes-sigs/cluster-api-provider-kubevirt pkg/kubevirt/utils.go:newVirtualMachineFromKubevirtMachine
+kubernetes-sigs/cluster-api (virt-template's user) pkg/kubevirt/utils.go:newVirtualMachineFromKubevirtMachine
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from krm_fn.repositories.pools import cores
 PAUSE = 0.02  # seconds without a further change before a text is judged
 SETTINGS = "kubevirtRender"  # where the server's own settings stand among those of an editor
 HINTS, BUILD = "inlayHints", "build"  # settings
-WATCHED = "**/{*.yaml,*.yml,*.json,Kustomization}"
+WATCHED = "**/{*.yaml,*.yml,*.json,*.tpl,Kptfile,Kustomization,.sourceignore}"
 
 
 class OpenText(Value):
@@ -52,6 +52,7 @@ class Server(LanguageServer):
         self._worker, self._builders = ThreadPoolExecutor(1), ThreadPoolExecutor(cores())
         self._open: dict[str, OpenText] = {}  # replaced, never changed: the worker may be reading it
         self._changed: set[str] = set()
+        self._said: set[str] = set()
         self._judging: asyncio.Task[None] | None = None
 
     async def work(self, call: Callable[..., Any], *given: Any, **named: Any) -> Any:
@@ -123,6 +124,7 @@ class Server(LanguageServer):
             self._changed.clear()
             if await self._built(await self.work(self.session.builds_due, files)):
                 self.publish(await self.work(self.session.change), texts)
+                self.say(await self.work(self.session.unmeasured))
 
     async def _built(self, builds: Iterable[Callable[[], None]]) -> bool:
         """Build some targets. False where a file has changed in the meantime: the rest is not built then."""
@@ -144,6 +146,13 @@ class Server(LanguageServer):
             self.text_document_publish_diagnostics(
                 lsp.PublishDiagnosticsParams(uri=uri_of(file), diagnostics=made, version=version)
             )
+
+    def say(self, messages: Iterable[str]) -> None:
+        """Show each message once."""
+        for message in messages:
+            if message not in self._said:
+                self._said.add(message)
+                self.window_show_message(lsp.ShowMessageParams(type=lsp.MessageType.Info, message=message))
 
     def converter(self, file: str) -> Converter:
         """What converts answers about a file."""

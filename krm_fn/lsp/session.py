@@ -6,7 +6,7 @@ Each method answers one request about a place in a file. None of them fails for 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from krm_fn.base.bundle import CLUSTER_KINDS, effective_namespace
@@ -17,11 +17,12 @@ from krm_fn.config.repository import NAME
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.holders import HOLDERS
+from krm_fn.kubevirt.releases import not_measured
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
 from krm_fn.lsp import sizes
 from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
 from krm_fn.lsp.completions import completions
-from krm_fn.lsp.diagnostics import actions, diagnostics
+from krm_fn.lsp.diagnostics import actions, diagnostics, edits_of
 from krm_fn.lsp.givers import ExplainedMachine, explained
 from krm_fn.lsp.history import before, change, committed
 from krm_fn.lsp.hovers import HoverFacts, hover
@@ -29,6 +30,8 @@ from krm_fn.lsp.index import Name, NameIndex, NamePlace
 from krm_fn.lsp.sizes import Key, Machines, hints, key_of
 from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import EditorWorkspace
+from krm_fn.pipeline.linting import CONVERTIBLE
+from krm_fn.repositories.conversions import quick_fix
 from krm_fn.repositories.homes import Material
 
 # What concerns the whole workspace: its config.
@@ -72,6 +75,10 @@ class Session:
         self.workspace.change(files)
         self.workspace.judge()
         return self.diagnostics()
+
+    def unmeasured(self) -> list[str]:
+        """What is to be said of the releases that targets are judged for, and that are not measured."""
+        return [not_measured(release) for release in self.workspace.releases() if not release.is_measured]
 
     def diagnostics(self) -> dict[str, list[Diagnostic]]:
         """The diagnostics of all files that are open, have some, or had some the last time."""
@@ -140,7 +147,17 @@ class Session:
         found = [each for each in self.workspace.findings().get(file, ()) if first <= each.line - 1 <= last]
         if not found:
             return []
-        return list(actions(found, self.workspace.fixes(file), self.workspace.text(file)))
+        text = self.workspace.text(file)
+        return [*actions(found, self.workspace.fixes(file), text), *self._conversions(file, found, text)]
+
+    def _conversions(self, file: str, found: Sequence[Finding], text: str) -> Iterator[Action]:
+        """The quick fixes that let VMs refer to instancetypes, where nothing but this file changes for that."""
+        material = self._of(file) if any(each.rule == CONVERTIBLE for each in found) else None
+        for each in found if material else ():
+            fix = quick_fix(material, each.ref) if material and each.rule == CONVERTIBLE and each.ref else None
+            edits = tuple(edits_of(text, fix)) if fix and fix.file == file else ()
+            if edits:
+                yield Action(title=f"Convert to an instancetype ({each.rule})", edits=edits, fingerprint=each.fingerprint)
 
     @property
     def index(self) -> NameIndex:

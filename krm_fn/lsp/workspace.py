@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base.errors import RenderError
 from krm_fn.base.keeping import Keeper
+from krm_fn.config.keys import KIND
 from krm_fn.config.repository import NAME
 from krm_fn.findings import fingerprints
 from krm_fn.findings.finding import Finding
@@ -20,6 +21,7 @@ from krm_fn.lsp.outline import Outline
 from krm_fn.repositories import building
 from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.fixes import Fix, agreed
+from krm_fn.repositories.flux_values import DELIVERING, HOLDING
 from krm_fn.repositories.homes import Material
 from krm_fn.repositories.judging import UnitResult, judge, release_of
 from krm_fn.repositories.kustomization import read as read_kustomization
@@ -31,7 +33,7 @@ from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluste
 from krm_fn.repositories.types import Target
 from krm_fn.repositories.workspace import Asked, validating
 from krm_fn.repositories.workspace import Workspace as Searched
-from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_within, read_found, repository, with_unsaved
+from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, content, is_within, read_found, repository, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged
 from krm_fn.sources.salvage import salvage
 
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 
 # Files that decide what the targets are, or how they are judged.
 DECIDING = frozenset((*KUSTOMIZATIONS, NAME))
+# So does a text with what delivers, with values of its variables, or with the config of a step.
+CONFIG = KIND.encode()
 
 
 NOWHERE = Asked(paths=(), checking=validating)
@@ -69,6 +73,7 @@ class EditorWorkspace:
         self._options = Options(listed=False, fixing=True, proposing=True, builds=None if afresh else Builds())
         self._before = None if afresh else Builds()  # of older texts
         self._units: list[Unit] = []
+        self._deciding: frozenset[str] = frozenset()  # the files that decided what the units are
         self._due: set[int] = set()  # the numbers of the units that are to be judged
         self._loaded: dict[int, ReadUnit] = {}  # each unit as it was read last
         self._judged: dict[
@@ -134,7 +139,13 @@ class EditorWorkspace:
     def _makes_others(self, file: str) -> bool:
         """True for a file that may change what the targets are, or how: it decides that, has come, gone or become a link."""
         decides = file.rpartition("/")[2] in DECIDING or is_within(file, self._searched.configs.policy_paths)
+        decides = decides or file in self._deciding or self._decides(file)
         return decides or self._unit(file) is None or os.path.islink(file) or not os.path.exists(file)  # noqa: PTH110, PTH114
+
+    def _decides(self, file: str) -> bool:
+        """True for a file with a text that decides what is applied, and how."""
+        data = self.texts[file].encode(errors="surrogatepass") if file in self.texts else content(file)
+        return bool(DELIVERING.search(data) or CONFIG in data or (self._deciding and HOLDING.search(data)))
 
     def _search(self) -> None:
         """Find the targets again: all of them are to be judged."""
@@ -144,6 +155,8 @@ class EditorWorkspace:
                 self._searched = Searched(NOWHERE.but(paths=(os.curdir,), using=self._builder))
                 self._take_units()
                 self._about = self._searched.passed_over()
+                self._deciding = frozenset()
+                self._deciding = frozenset(filter(self._decides, self.files()))
             except RenderError as error:
                 self.error = error
                 self._units, self._results = [], []
@@ -172,6 +185,10 @@ class EditorWorkspace:
         """The release that a file is checked for."""
         found = next((result for unit, result in self._results if uses(unit, file)), None)
         return found.release if found else release_of(self.config(file))
+
+    def releases(self) -> list[Release]:
+        """The releases that the targets are judged for, each once."""
+        return list(dict.fromkeys(result.release for _, result in self._results))
 
     def config(self, file: str) -> Config:
         """The config of a file's folder, or the default one where that is wrong."""

@@ -80,7 +80,7 @@ def _chooses_efi(user: User) -> bool:
 
 
 # ControllerRevisions that hold an instancetype or a preference in an old form, which only older releases read.
-# upstream: pkg/instancetype/upgrade, pkg/instancetype/compatibility/compatibility.go
+# upstream: pkg/instancetype/upgrade/handler.go:Upgrade, pkg/instancetype/compatibility/compatibility.go:Decode
 VERSION_LABEL = "instancetype.kubevirt.io/object-version"
 
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from krm_fn.base.annotations import Callable, Iterator
-from krm_fn.base.bundle import Bundle, Entry
+from krm_fn.base.bundle import Bundle, Entry, LateEntry
 from krm_fn.base.keeping import keeper
-from krm_fn.base.objects import kind_of
+from krm_fn.base.objects import IGNORE, Object, annotations_of, kind_of
+from krm_fn.base.paths import put_in
 from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.kubevirt.schema import flaws_of_read
 from krm_fn.kubevirt.settings import Config
+from krm_fn.pipeline import modes
 from krm_fn.pipeline.analysis import VM, Analysis, analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
 from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.rules.needs import has_removed_field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.pipeline.equivalents import Equivalents
     from krm_fn.pipeline.unchanged import Unchanged
 Wanted = Callable[[Entry], bool]
+# Writes the new value of a late item, by its number.
+Write = Callable[[int, Object], None]
+
+NOTHING: Object = {}
+AT_ONCE = 100  # VMs whose values are kept at once
 
 
 def every(_: Entry) -> bool:
@@ -24,19 +35,53 @@ def every(_: Entry) -> bool:
 
 
 def gather(
-    bundle: Bundle, settings: Config, surroundings: Surroundings = NO_SURROUNDINGS, wanted: Wanted = every
+    bundle: Bundle,
+    settings: Config,
+    surroundings: Surroundings = NO_SURROUNDINGS,
+    wanted: Wanted = every,
+    write: Write | None = None,
 ) -> BundleFacts:
-    """The facts of a bundle, and of its wanted VMs.
+    """The facts of a bundle, and of its wanted VMs. With `write`, a late VM without findings is written and let go.
 
     Raises: InputError if VMs get too many values from instancetypes and preferences.
     """
     analysis = analysis_of(bundle, settings, surroundings)
     if not analysis.starts_instances:
-        return analysis.facts(vms=tuple(_vms(analysis, wanted)))
+        vms = _vms(analysis, wanted)
+        if write:
+            vms = _all_remaining(vms, analysis, write)
+        return analysis.facts(vms=tuple(vms))
     from krm_fn.pipeline import instances  # few bundles have presets
 
-    vms = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis, wanted))
-    return analysis.facts(vms=tuple(vms), instances=tuple(instances.instances(analysis)) if analysis.presets else ())
+    found = (vm if vm.resolution.errors else instances.with_start(analysis, vm) for vm in _vms(analysis, wanted))
+    return analysis.facts(vms=tuple(found), instances=tuple(instances.instances(analysis)) if analysis.presets else ())
+
+
+def _all_remaining(vms: Iterator[VmFacts], analysis: Analysis, write: Write) -> Iterator[VmFacts]:
+    """The facts that remain to be judged. VMs pass through each step in groups, which takes a tenth less time."""
+    while group := list(islice(vms, AT_ONCE)):
+        yield from filter(None, [_remaining(facts, analysis, write) for facts in group])
+
+
+def _remaining(facts: VmFacts, analysis: Analysis, write: Write) -> VmFacts | None:
+    """The facts of a VM. If it is late and has no findings, its new value is written.
+
+    Then only the catalogue's objects remain to be judged, and None if it refers to none.
+    """
+    entry, release = facts.entry, analysis.release
+    if not isinstance(entry, LateEntry) or facts.troubled:
+        return facts
+    if IGNORE in annotations_of(entry.obj) or has_removed_field(entry, release):
+        return facts
+    if flaws_of_read(entry, release, handed_on=analysis.settings.mode in modes.HANDING_ON):
+        return facts
+    for _, path, new in modes.chosen(analysis.settings).changes(analysis.facts(vms=(facts,))):
+        write(entry.item, put_in(entry.obj, path, new))
+    entry.done()
+    found = facts.resolution
+    if not any(each and each.origin == "catalogue" for each in (found.instancetype, found.preference)):
+        return None
+    return facts.but(vm=NOTHING, admitted=NOTHING, resolution=found.but(vm=NOTHING), expansion=None, rendered=None)
 
 
 def _vms(analysis: Analysis, wanted: Wanted) -> Iterator[VmFacts]:

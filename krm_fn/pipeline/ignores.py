@@ -11,7 +11,8 @@ from krm_fn.base.annotations import Iterable, Iterator
 from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import IGNORE, annotations_of, text
 from krm_fn.base.paths import Path
-from krm_fn.findings.finding import Finding
+from krm_fn.findings import results
+from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.kubevirt.settings import Config
 from krm_fn.rules import registry
 from krm_fn.rules.facts.bundles import BundleFacts
@@ -78,3 +79,26 @@ def _named(facts: IgnoreFacts) -> Iterator[tuple[Ignore, str]]:
 
 def _declared(rule: str, facts: IgnoreFacts) -> registry.Rule:
     return next(each for each in registry.load(facts.families[rule]) if each.id == rule)
+
+
+def silenced(found: list[Finding], facts: BundleFacts, *, effective: bool) -> tuple[list[Finding], tuple[Suppressed, ...]]:
+    """The findings that count, including those about ignores, and the findings that are ignored.
+
+    `effective`: ignores have an effect.
+    """
+    declared = gather(facts)
+    if not declared.ignores and not declared.misshapen:
+        return found, ()
+    why = reasons(declared)
+    ignored = [finding for finding in found if key(finding) in why]
+    if facts.config.mode == "validate":  # all rules run only in this mode
+        cut = {finding.rule for finding in found if finding.more}
+        declared = declared.but(unused=tuple(each for each in unused(declared, ignored, facts.config) if each[1] not in cut))
+    of_ignores = registry.judge_bundle(declared, facts.config.severity, "ignore")
+    kept = [finding for finding in found if not effective or key(finding) not in why]
+    return (
+        [*kept, *(results.placed(finding, facts.bundle) for finding in of_ignores)],
+        tuple(Suppressed(finding=each, by="ignore", reason=why[key(each)]) for each in results.ordered(ignored))
+        if effective
+        else (),
+    )

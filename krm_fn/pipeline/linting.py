@@ -18,11 +18,12 @@ BOUNDS = ("ResourceQuota", "LimitRange", "ApplicationAwareResourceQuota", "Appli
 # The kinds that make instances without a VM.
 MIGRATION = "VirtualMachineInstanceMigration"
 WITHOUT_VM = tuple(holder.kind for holder in SERVED.values() if holder.vm is None)
+CONVERTIBLE = "could-use-instancetype"  # the rule is off unless the config asks for it
 STRATEGY = (*INSTANCE_SPEC, "evictionStrategy")
 
 
 def completed(facts: BundleFacts, instances: Instances, refused: Iterable[AdmissionFacts]) -> BundleFacts:
-    """The facts with those of starts, quotas, LimitRanges and drains. They must be those of mode `validate`.
+    """The facts with those of starts, quotas, LimitRanges, drains and Argo CD. They must be those of mode `validate`.
 
     `instances` are those of the bundle, `refused` the objects that KubeVirt does not let in.
     """
@@ -43,4 +44,12 @@ def completed(facts: BundleFacts, instances: Instances, refused: Iterable[Admiss
         from krm_fn.pipeline import evictions
 
         facts = evictions.with_evictions(facts, instances)
+    if facts.surroundings.ignored is not None:
+        from krm_fn.pipeline import drift
+
+        facts = drift.with_drifts(facts)
+    if facts.config.severity.get(CONVERTIBLE, "off") != "off":
+        from krm_fn.pipeline import conversions
+
+        facts = conversions.with_conversions(facts)
     return facts

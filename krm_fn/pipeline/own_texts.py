@@ -1,7 +1,6 @@
 """The texts that differ between VMs, such as names and addresses, and the sort of each.
 
-Rendering reads none of them (`fast_path.fields`). Judging reads parts of them: `pipeline.equivalents` says which, for each
-sort. A row here must be true for both.
+Judging reads only parts of them: `pipeline.equivalents` says which, for each sort.
 """
 
 from __future__ import annotations

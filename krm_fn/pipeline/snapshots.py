@@ -5,7 +5,7 @@ left out or derived: a revision has no owner, and the uid in its name is derived
 change of a revision's data, so a new content needs a new name. A uid that git has in the object's metadata is therefore not
 used, unless the VM has a uid as well: then both were read from a cluster, which uses these names.
 
-upstream: pkg/instancetype/revision/store.go, pkg/instancetype/upgrade/handler.go
+upstream: pkg/instancetype/revision/store.go:GenerateName, pkg/instancetype/upgrade/handler.go:Upgrade
 """
 
 from __future__ import annotations

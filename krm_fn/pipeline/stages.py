@@ -10,23 +10,22 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import IGNORE, Object, Ref, annotations_of
 from krm_fn.base.paths import with_integers
 from krm_fn.base.value import Value
-from krm_fn.findings import results
 from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.findings.limits import InAll, limited
 from krm_fn.kubevirt import schema
 from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import modes
-from krm_fn.pipeline.facts import gather
-from krm_fn.rules import registry
-from krm_fn.rules.facts.admission import AdmissionFacts
+from krm_fn.pipeline.facts import Write, gather
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, BundleFacts, Surroundings
-from krm_fn.rules.facts.policies import Unevaluated
+from krm_fn.rules.needs import any_speaks
 from krm_fn.yamlio.order import in_order
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.pipeline.stopped import Instances
+    from krm_fn.rules.facts.admission import AdmissionFacts
+    from krm_fn.rules.facts.policies import Unevaluated
 
 
 # The modes in which patches are applied, or at least tried.
@@ -96,6 +95,8 @@ def process(resource_list: Object) -> Object:
     KubeVirt refuses, including consequences of other results; hosts and the command leave consequences out.
     Raises: ConfigError if the functionConfig is wrong, InputError if `items` is no list.
     """
+    from krm_fn.findings import results
+
     settings, items = config.of_list(resource_list)
     judging = Judging(following=settings.mode == "validate", raw=items)
     outcome = render([with_integers(item) for item in items], settings, judging=judging)
@@ -112,13 +113,16 @@ def render(
     places: Sequence[tuple[str, int]] = (),
     schemas: Sequence[Object] = (),
     judging: Judging = Judging(),  # noqa: B008  a Value never changes
+    *,
+    write: Write | None = None,
 ) -> Outcome:
     """Render each VM of the items, or leave it as it is, and report the findings.
 
     `places` has file and index of each item, if the caller knows them. Otherwise the annotations of the items give them.
-    `schemas` are CustomResourceDefinitions in addition to those of the bundle.
+    `schemas` are CustomResourceDefinitions in addition to those of the bundle. With `write`, items may be late: it gets the new
+    value of each late VM that is rendered without findings, whose item stays as it is in the outcome.
     """
-    facts = gather(_bundle(items, places, judging), settings, judging.surroundings)
+    facts = gather(_bundle(items, places, judging), settings, judging.surroundings, write=write)
     if settings.mode == "snapshot":
         from krm_fn.pipeline import snapshots  # the other modes store nothing
 
@@ -141,16 +145,25 @@ def render(
     off = [finding for finding in found if _is_off(finding, settings)] if len(on) < len(found) else []
     outcome = Outcome(
         items=modes.apply([*items, *judging.surroundings.context], facts),
-        findings=results.ordered(kept),
+        findings=_ordered(kept),
         release=facts.release,
         ignored=ignored,
-        off=results.ordered(off),
+        off=_ordered(off),
         before=tuple(each.vm.entry.item for each in facts.storing for _ in each.revisions),
         instances=instances,
     )
     if judging.surroundings is NO_SURROUNDINGS:
         return outcome
     return _without_surroundings(outcome, facts, len(items))
+
+
+def _ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings in the order in which they are reported."""
+    if not findings:
+        return ()
+    from krm_fn.findings import results  # most runs find nothing
+
+    return results.ordered(findings)
 
 
 def _bundle(items: Sequence[Any], places: Sequence[tuple[str, int]], judging: Judging) -> Bundle:
@@ -183,6 +196,8 @@ def _has_admission_policies(facts: BundleFacts) -> bool:
 
 def _placed(finding: Finding, facts: BundleFacts) -> Finding:
     """The finding with the files of its places. Items below -1 are the config's policies."""
+    from krm_fn.findings import results
+
     if finding.item >= -1:
         return results.placed(finding, facts.bundle)
     given = facts.config.policies[-2 - finding.item]
@@ -269,9 +284,17 @@ def _found(
     scope = {"complete": instances is not None, "handed_on": handed_on, "definitions": judging.definitions}
     flawed = schema.examine(facts.bundle, facts.release, **scope, schemas=schemas, sound=sound)
     # the family `schema` counts the flaws itself
-    of_schema = (finding for each in flawed for finding in registry.judge("schema", each, severity, limit))
+    of_schema = (finding for each in flawed for finding in _judged("schema", each, severity, limit))
     yield from limit.first(chain(of_schema, limited(_of_other_families(facts, instances, severity, limit))))
     yield from limit.left_out()
+
+
+def _judged(family: str, facts: Any, severity: Mapping[str, str], limit: InAll) -> Iterator[Finding]:
+    """The findings of a family about one object."""
+    if facts.troubled:
+        from krm_fn.rules import registry  # most runs find nothing
+
+        yield from registry.judge(family, facts, severity, limit)
 
 
 def _of_other_families(
@@ -279,18 +302,22 @@ def _of_other_families(
 ) -> Iterator[Finding]:
     """The findings of all families except `schema`."""
     for vm in facts.vms:
-        yield from registry.judge("vm", vm, severity, limit)
+        yield from _judged("vm", vm, severity, limit)
     for presets in (*(vm.presets for vm in facts.vms), *(instance.presets for instance in facts.instances)):
         if presets:
-            yield from registry.judge("preset", presets, severity, limit)
-    yield from registry.judge_bundle(facts, severity)
+            yield from _judged("preset", presets, severity, limit)
+    if any_speaks(facts):
+        from krm_fn.rules import registry  # most runs find nothing
+
+        yield from registry.judge_bundle(facts, severity)
     if instances:
         from krm_fn.pipeline import linting  # rendering needs neither
         from krm_fn.pipeline import refusals as webhooks  # a large part of the program
+        from krm_fn.rules import registry
 
         refusals = tuple(_refusals(facts))
         for refused in refusals:
-            yield from registry.judge("admission", refused, severity, limit)
+            yield from _judged("admission", refused, severity, limit)
         gated = tuple(refused for refused in refusals if refused.gated)
         facts = linting.completed(facts.but(faults=webhooks.faults(facts, refusals), gated=gated), instances, refusals)
         yield from registry.judge_bundle(facts, severity, "lint")
@@ -312,25 +339,8 @@ def _silenced(found: list[Finding], facts: BundleFacts, *, effective: bool) -> t
 
     `effective`: ignores have an effect.
     """
-    if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.bundle.entries):
+    if not any(annotations_of(entry.obj).get(IGNORE) is not None for entry in facts.remaining):
         return found, ()
     from krm_fn.pipeline import ignores  # needed only if there is an ignore
 
-    declared = ignores.gather(facts)
-    if not declared.ignores and not declared.misshapen:
-        return found, ()
-    why = ignores.reasons(declared)
-    ignored = [finding for finding in found if ignores.key(finding) in why]
-    if facts.config.mode == "validate":  # all rules run only in this mode
-        cut = {finding.rule for finding in found if finding.more}
-        declared = declared.but(
-            unused=tuple(each for each in ignores.unused(declared, ignored, facts.config) if each[1] not in cut)
-        )
-    of_ignores = registry.judge_bundle(declared, facts.config.severity, "ignore")
-    kept = [finding for finding in found if not effective or ignores.key(finding) not in why]
-    return (
-        [*kept, *(results.placed(finding, facts.bundle) for finding in of_ignores)],
-        tuple(Suppressed(finding=each, by="ignore", reason=why[ignores.key(each)]) for each in results.ordered(ignored))
-        if effective
-        else (),
-    )
+    return ignores.silenced(found, facts, effective=effective)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any
 from krm_fn.base.bundle import Entry, effective_namespace
-from krm_fn.base.objects import Object
+from krm_fn.base.objects import Object, labels_of
 from krm_fn.base.paths import as_list, get
 from krm_fn.kubevirt.holders import Holder
 from krm_fn.kubevirt.migratability import Assessment, assessed
@@ -24,6 +24,7 @@ from krm_fn.sizing import limit_ranges
 from krm_fn.sizing.demands import Launched, launched
 
 VERBOSITY = "logVerbosity"  # the only label that a pod depends on
+TRACKED_BY = "changedBlockTrackingLabelSelectors"
 DISKS = ("spec", "template", "spec", "domain", "devices", "disks")
 
 
@@ -65,7 +66,7 @@ class Starts:
 
     def of_vm(self, vm: VmFacts) -> Launched | None:
         """What a VM leads to, None where no instance starts."""
-        key = self._key(vm)
+        key = self.key(vm)
         if key is None:
             return self._of_vm(vm)
         if key not in self._known:
@@ -74,19 +75,20 @@ class Starts:
 
     def assessment(self, vm: VmFacts) -> Assessment | None:
         """What migrations of a VM's instance depend on, None where none starts. No pod is worked out."""
-        key = self._key(vm)
+        key = self.key(vm)
         if key is None or key not in self._assessed:
             instance, namespace = self.instances.of_vm(vm), effective_namespace(vm.entry.obj)
             self._assessed[key] = None if instance is None else assessed(Launch(instance, self._around(namespace)))
         return self._assessed[key]
 
-    def _key(self, vm: VmFacts) -> tuple[Any, ...] | None:
+    def key(self, vm: VmFacts) -> tuple[Any, ...] | None:
         """All that the pod of a VM depends on, None where that may be more than is looked at here."""
         given = vm.resolution.vm
         reserved = any(get(disk, ("lun", "reservation")) for disk in as_list(get(given, DISKS)))
         if self.instances.presets or reserved:
             return None
-        found = dumped({**read(given, {}), "metadata": ()})
+        labels = labels_of(given) if self._facts.cluster.setting(TRACKED_BY) else None
+        found = dumped({**read(given, {}), "metadata": (), "labels": labels})
         sources = [each.spec for each in (vm.resolution.instancetype, vm.resolution.preference) if each]
         self._specs.update({id(spec): spec for spec in sources})  # so that no other gets its id
         tables = [each and each.table for each in (vm.resolution.instancetype, vm.resolution.preference)]
@@ -99,22 +101,24 @@ class Starts:
         instance = self.instances.of_vm(vm)
         if instance is None:
             return None
-        return self._launched(instance, effective_namespace(vm.entry.obj), self.instances.refusal(vm, instance))
+        around = self._around(effective_namespace(vm.entry.obj), labels_of(vm.resolution.vm))
+        return self._launched(instance, around, self.instances.refusal(vm, instance))
 
-    def _around(self, namespace: str) -> LaunchContext:
+    def _around(self, namespace: str, vm_labels: Object | None = None) -> LaunchContext:
         facts = self._facts
-        return LaunchContext(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+        return LaunchContext(
+            bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace, vm_labels=vm_labels
+        )
 
-    def _launched(self, instance: Object, namespace: str, refused: AdmissionFacts | None) -> Launched:
-        around = self._around(namespace)
-        found = _refused(refused) or launched(instance, around, self.ranges.get(namespace, ()))
+    def _launched(self, instance: Object, around: LaunchContext, refused: AdmissionFacts | None) -> Launched:
+        found = _refused(refused) or launched(instance, around, self.ranges.get(around.namespace, ()))
         return found.but(assessment=assessed(Launch(instance, around))) if self._migrations else found
 
     def of_instance(self, entry: Entry, holder: Holder, given: Object) -> Launched:
         """What an instance with its presets leads to, that stands for itself or that a replica set makes."""
         instance = self.instances.completed(given)
         refused = self.instances.refusal_of(entry, holder, instance)
-        return self._launched(instance, effective_namespace(entry.obj), refused)
+        return self._launched(instance, self._around(effective_namespace(entry.obj)), refused)
 
 
 def _refused(found: AdmissionFacts | None) -> Launched | None:

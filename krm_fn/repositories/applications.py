@@ -12,7 +12,6 @@ from krm_fn import yamlio
 from krm_fn.argocd import sources as argocd
 from krm_fn.argocd.sources import ApplicationSource, ArgoError
 from krm_fn.base.errors import InputError
-from krm_fn.base.expressions import expression
 from krm_fn.base.globs import WILD, Globs
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import as_list, as_map
@@ -28,8 +27,6 @@ from krm_fn.sources.files import is_within, read_found
 
 Of = Callable[..., Delivery]  # the delivery of a source, with what is known of it
 
-
-PLAIN = expression(r"[A-Za-z0-9][\w.-]*")  # a name that helm takes for no flag
 TOO_MUCH = "its globs take too many comparisons with the files of the folder; use shorter ones"
 
 
@@ -137,7 +134,7 @@ class Applications:
     def _chart(self, application: Object, helm: Object, folder: str, known: dict[str, str], own: Of) -> Target:
         spec = as_map(application.get("spec"))
         names = text(helm.get("releaseName")) or name_of(application), text(helm.get("namespace")) or own().namespace
-        if wrong := next((name for name in names if name and not PLAIN.fullmatch(name)), ""):
+        if wrong := next((name for name in names if name and not charts.PLAIN.fullmatch(name)), ""):
             raise ArgoError(f"helm takes no name such as {wrong!r}")
         files, unknown = self._value_files(helm, folder, spec, known)
         words = [word for file in files for word in ("--values", os.path.join(self._root, file))]  # noqa: PTH118

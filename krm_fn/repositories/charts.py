@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PROGRAM = "helm"
 # The name that helm itself gives a release which has none.
 RELEASE, VALUES = "release-name", "values.yaml"
+PLAIN = expression(r"[A-Za-z0-9][\w.-]*")  # a name that helm takes for no flag
 DEFAULT = ChartRelease(RELEASE, words=("--include-crds",))
 # What charts ask the cluster for. These versions are served by all releases that are known here.
 API_VERSIONS = (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -15,12 +16,16 @@ from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
 from krm_fn.repositories import git
-from krm_fn.sources.files import GIT, NO_NAME
+from krm_fn.sources.files import GIT, LARGEST, NO_NAME
 
+TOO_MUCH = getattr(signal, "SIGXFSZ", 0)  # what ends a program that prints more than it may
 SUBMODULE, LINK, EXECUTABLE = "160000", "120000", "100755"
 ENTRY = expression(rb"(\d+) \w+ ([0-9a-f]+) +(\d+|-|BAD)\t(.*)", re.DOTALL)
 HEAD = 200  # bytes; the line before each file in the output of `git cat-file` is shorter
 AT_ONCE = 64 * 1024 * 1024  # bytes of files that are read at once
+# What a commit may have, so that a small forged one fills neither the memory nor the disk: files, bytes of them, and bytes of
+# their list.
+FILES, BYTES, LISTED = 300_000, 4_000_000_000, 45_000_000
 FETCH = ", and nothing is fetched here; run `git fetch --refetch --no-filter` first"
 
 
@@ -61,15 +66,26 @@ class Repository(git.WorkingTree):
         return [os.fsdecode(each.partition(b"\t")[2]) for each in listed if each.startswith(SUBMODULE.encode())]
 
     def entries(self, commit: str) -> list[TreeEntry]:
-        """The files, links and submodules of a commit. Raises: InputError where git does not have all of its folders."""
-        ran = self.finished("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+        """The files, links and submodules of a commit.
+
+        Raises: InputError where git does not have all of its folders, and where it has too much.
+        """
+        ran = self.finished("ls-tree", "-r", "-l", "-z", "--full-tree", commit, most=LISTED)
+        if ran.code == -TOO_MUCH or ran.out.count(b"\0") > FILES:
+            raise InputError(f"commit {commit} has more than {FILES:,} files; compare with a folder that has what counts of it")
         if ran.code:
             raise InputError(f"git does not have all of commit {commit} ({git.complaint(ran)}){FETCH}")
-        return [_entry(found) for each in ran.out.split(b"\0") if (found := ENTRY.fullmatch(each))]
+        found = [_entry(found) for each in ran.out.split(b"\0") if (found := ENTRY.fullmatch(each))]
+        if sum(each.size for each in found if each.size <= LARGEST) > BYTES:
+            raise InputError(f"the files of commit {commit} have more than {BYTES:,} bytes; compare with a folder in its place")
+        return found
 
     def contents(self, entries: Iterable[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
-        """The entries that are no submodules, each with its stored bytes. Raises: InputError where git does not have one."""
-        for group in _groups(entry for entry in entries if entry.mode != SUBMODULE):
+        """The entries that are no submodules and not too large, each with its stored bytes.
+
+        Raises: InputError where git does not have one.
+        """
+        for group in _groups(entry for entry in entries if entry.mode != SUBMODULE and entry.size <= LARGEST):
             names = "".join(f"{entry.digest}\n" for entry in group)
             output, at = self.output("cat-file", "--batch", given=names.encode()), 0
             for entry in group:
@@ -89,8 +105,8 @@ def repository_of(folder: str) -> Repository:
 def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
     """Write the files of a commit into an empty folder, and return the paths of its submodules, which are left out.
 
-    A link that leads out of the folder is left out too. The folder becomes the root of a git tree for whoever looks for
-    one, with the same remotes.
+    A link that leads out of the folder is left out too. A file that is too large to be read has its size and no text. The
+    folder becomes the root of a git tree for whoever looks for one, with the same remotes.
     """
     entries = [entry for entry in repository.entries(commit) if _is_harmless(entry.path)]
     links = []
@@ -99,6 +115,10 @@ def extract(repository: Repository, commit: str, folder: Path) -> list[str]:
             links.append((folder / entry.path, os.fsdecode(data)))
         else:
             _write(folder / entry.path, data, executable=entry.mode == EXECUTABLE)
+    for entry in entries:
+        if entry.size > LARGEST:
+            _write(folder / entry.path, b"", executable=False)
+            os.truncate(folder / entry.path, entry.size)
     _link(links, folder)
     (folder / GIT).mkdir()
     if urls := "".join(f"\turl = {url}\n" for url in git.remotes(repository.root)):

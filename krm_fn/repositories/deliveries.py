@@ -1,4 +1,4 @@
-"""What delivers parts of a repository: Kustomizations of Flux, Applications and ApplicationSets of Argo CD.
+"""What delivers parts of a repository: Kustomizations and HelmReleases of Flux, Applications and ApplicationSets of Argo CD.
 
 They are found from those that a cluster starts with down to those that others apply. What applies one of them may change it. So
 this is built, if something that counts comes of the other.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cached_property
@@ -17,41 +16,41 @@ from typing import NamedTuple
 from krm_fn import yamlio
 from krm_fn.argocd.sets import CLUSTER_LABEL, Sets
 from krm_fn.argocd.sets import clusters as argo_clusters
-from krm_fn.argocd.sources import APPLICATION, SET
+from krm_fn.argocd.sources import APPLICATION
 from krm_fn.argocd.sources import GROUP as ARGO
 from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
-from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.objects import Object, group_of, kind_of, name_of
 from krm_fn.base.paths import Path as Steps
-from krm_fn.base.paths import as_map, get
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.applications import Applications
 from krm_fn.repositories.building import Builder
 from krm_fn.repositories.flux_sources import FluxSources
-from krm_fn.repositories.flux_targets import Kustomizations
-from krm_fn.repositories.flux_values import Values, Written, objects_in
+from krm_fn.repositories.flux_targets import Kustomizations, Releases
+from krm_fn.repositories.flux_values import (
+    DELIVERING,
+    SOURCE,
+    SOURCES,
+    Values,
+    Written,
+    is_argo,
+    is_flux,
+    is_release,
+    may_apply,
+    objects_in,
+    other_cluster,
+)
 from krm_fn.repositories.types import Delivery, Discovery, Target
 from krm_fn.sources.files import SUFFIXES, content
 
 Place = tuple[str, int]  # a file, and the number of a document there
 
-FLUX, SOURCES = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io"
-KUSTOMIZATION = "Kustomization"
 TEMPLATE = ("spec", "template")  # of an ApplicationSet
-# What a text has in which a delivery or a source stands.
-APPLYING = expression(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
-SOURCE = expression(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
-DELIVERING = expression(
-    rb"""apiVersion["']?\s*:\s*["']?(?:(?:kustomize|source)\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)|part-of: flux$"""
-    rb"""|argocd\.argoproj\.io/secret-type""",
-    re.MULTILINE,
-)
 CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
 # How often deliveries may apply files and one another, of which one that is followed counts as many, and how many in a row.
 MOST, FOLLOWED, DEEPEST = 1_000_000, 100, 64
 REPEATED = f"deliveries apply the same very often, or more than {DEEPEST} in a row; apply each once"
-SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
 
 class How(NamedTuple):
@@ -110,7 +109,7 @@ class Deliveries:
         roots = self._roots
         used: set[Place] = set()
         for target in self._plain:
-            own = [each for each in self._below(target) if each[1:3] in roots and _is_argo(each.obj)]
+            own = [each for each in self._below(target) if each[1:3] in roots and is_argo(each.obj)]
             is_open = target.is_chart or any(each[1:3] in self._needed for each in own)
             if is_open and target.folder not in self._delivered:
                 used.update(each[1:3] for each in own)
@@ -131,13 +130,19 @@ class Deliveries:
     @cached_property
     def _written(self) -> list[Written]:
         """The deliveries of this repository, as they are written."""
-        return [each for each in self._every if _is_argo(each.obj) or self._kustomizations.folder(each.obj)]
+        return [each for each in self._every if self._is_own(each.obj)]
+
+    def _is_own(self, obj: Object) -> bool:
+        """True for a delivery of this repository. An Application says so of each of its sources."""
+        if is_flux(obj):
+            return bool(self._kustomizations.folder(obj))
+        return is_argo(obj) or (is_release(obj) and bool(self._releases.folder(obj)))
 
     @cached_property
     def _every(self) -> list[Written]:
         """These, and those that apply folders of other repositories."""
-        files = (file for file, data in self._texts.items() if APPLYING.search(data))
-        return [each for each in objects_in(files) if _is_flux(each.obj) or _is_argo(each.obj)]
+        files = (file for file, data in self._texts.items() if may_apply(data))
+        return [each for each in objects_in(files) if any(of(each.obj) for of in (is_flux, is_argo, is_release))]
 
     @cached_property
     def _sources(self) -> FluxSources:
@@ -153,6 +158,10 @@ class Deliveries:
     @cached_property
     def _kustomizations(self) -> Kustomizations:
         return Kustomizations(self._root, self._sources)
+
+    @cached_property
+    def _releases(self) -> Releases:
+        return Releases(self._root, self._sources, self._values)
 
     @cached_property
     def _applications(self) -> Applications:
@@ -206,7 +215,7 @@ class Deliveries:
     def _may_give(self, each: Written, plain: Container[str]) -> bool:
         """True for a delivery that itself may apply something that counts: also one that a kustomization completes."""
         targets = self._raw(each)
-        is_open = not targets and _is_argo(each.obj) and each.file in plain
+        is_open = not targets and is_argo(each.obj) and each.file in plain
         return is_open or any(self._may_count(target) or self._makes_others(target) for target in targets)
 
     def _applied(self, each: Written, cluster: str, above: tuple[Place, ...]) -> Iterator[Target]:
@@ -225,12 +234,12 @@ class Deliveries:
                 yield target
             below = [one for one in every if one[1:3] in self._needed and one[1:3] not in apart]
             for one in self._changed(below, target) if below or self._makes_others(target) else ():
-                yield from self._applied(one, _other_cluster(one.obj) or cluster, (*above, each[1:3]))
+                yield from self._applied(one, other_cluster(one.obj) or cluster, (*above, each[1:3]))
 
     def _makes_others(self, target: Target) -> bool:
         """True for a chart whose templates may make deliveries."""
         is_built = target.is_chart and self._how.helm
-        return is_built and any(APPLYING.search(content(file)) for file in target.inputs if file.endswith(SUFFIXES))
+        return is_built and any(may_apply(content(file)) for file in target.inputs if file.endswith(SUFFIXES))
 
     def _below(self, *targets: Target) -> list[Written]:
         """The deliveries in the files of targets, as they are written."""
@@ -262,7 +271,7 @@ class Deliveries:
             left.setdefault(each.file, {})[number] = each
             named.setdefault((each.file, name_of(each.obj)), deque()).append(number)
         for obj, file in found:
-            if not ((_is_flux(obj) and self._kustomizations.folder(obj)) or _is_argo(obj)):
+            if not self._is_own(obj):
                 continue
             likely, alike = left.get(file, {}), named.get((file, name_of(obj)), deque())
             while alike and alike[0] not in likely:
@@ -306,8 +315,10 @@ class Deliveries:
     def _targets_of(self, obj: Object, each: Written, cluster: str = "", above: Steps = ()) -> Iterator[Target]:
         """The targets that a delivery applies; the problem of one says why it is refused."""
         own = Delivery(obj, each.file, each.item, each.line, each.column, above=above, cluster=cluster)
-        if _is_flux(obj):
+        if is_flux(obj):
             yield from self._kustomizations.of(own)
+        elif is_release(obj):
+            yield from self._releases.of(own)
         elif kind_of(obj) == APPLICATION:
             cluster = self._sets.destination(obj) or cluster
             yield from self._applications.of(obj, own._replace(cluster=cluster))
@@ -321,7 +332,7 @@ class Deliveries:
 
     def _cluster(self, each: Written) -> str:
         """The cluster of a delivery that no other one applies: the folder that `flux bootstrap` made for it."""
-        if other := _other_cluster(each.obj):
+        if other := other_cluster(each.obj):
             return other
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
         found = CLUSTER.search(file)
@@ -333,18 +344,3 @@ def _may_count(target: Target) -> bool:
         return True
     with delivering.entered(target):
         return written.may_count(target)
-
-
-def _is_flux(obj: Object) -> bool:
-    return kind_of(obj) == KUSTOMIZATION and group_of(obj) == FLUX
-
-
-def _is_argo(obj: Object) -> bool:
-    return kind_of(obj) in (APPLICATION, SET) and group_of(obj) == ARGO
-
-
-def _other_cluster(obj: Object) -> str:
-    """The name of another cluster that a Kustomization is for, "" where it is for the one that it is in."""
-    config = as_map(get(obj, ("spec", "kubeConfig")))
-    named = (text(as_map(config.get(key)).get("name")) for key in ("secretRef", "configMapRef"))
-    return next(filter(None, named), "").removesuffix(SECRET_OF_CLUSTER)

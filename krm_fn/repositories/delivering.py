@@ -175,7 +175,7 @@ def _with_stated(kustomization: Object, stated: Mapping[str, str]) -> Object:
 
 def refused(delivery: Delivery, detail: str) -> Problem:
     """What Flux or Argo CD refuses, at the place of the delivery."""
-    reason = "flux" if delivery.is_of_flux else "argocd"
+    reason = "flux" if delivery.tool == "Flux" else "argocd"
     return Problem(file=delivery.file, reason=reason, detail=detail, line=delivery.line, column=delivery.column)
 
 
@@ -210,9 +210,8 @@ def notes(target: Target | None, unknown: Iterable[str]) -> list[str]:
     names, missing = sorted(unknown), listed(delivery.missing, "and")
     told = [f"git has no value for {listed(names, 'and')}, which Flux takes from {missing}; state values with --variables"]
     if not delivery.is_of_flux:
-        told = [f"the Application {delivery.name} also takes {missing}, which is not read here"]
-    tool = "Flux" if delivery.is_of_flux else "Argo CD"
-    suspended = f"the {kind_of(delivery.obj)} {delivery.name} is suspended, so {tool} applies nothing of it"
+        told = [f"the {kind_of(delivery.obj)} {delivery.name} also takes {missing}, which is not read here"]
+    suspended = f"the {kind_of(delivery.obj)} {delivery.name} is suspended, so {delivery.tool} applies nothing of it"
     is_told = names or (delivery.missing and not delivery.is_of_flux)
     return [*(told if is_told else []), *([suspended] if delivery.is_suspended else [])]
 

@@ -1,4 +1,6 @@
-"""What Kustomizations of Flux apply: the folder, with the kustomization that Flux writes there."""
+"""What Flux applies of its repository: the folder of a Kustomization, with the kustomization that it writes there, and the
+chart of a HelmRelease, with its values.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +10,28 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from krm_fn.base.objects import Object, text
-from krm_fn.base.paths import get
+from krm_fn.base.objects import Object, namespace_of, text
+from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.flux.artifact import Packing
 from krm_fn.flux.generator import Begun, begun, generated
+from krm_fn.flux.releases import named, values
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
-from krm_fn.repositories import delivering
+from krm_fn.repositories import charts, delivering
 from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories.flux_sources import GIT_REPOSITORY
 from krm_fn.repositories.graph import all_below
+from krm_fn.repositories.helm_calls import is_one_file
 from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import Delivery, Target
-from krm_fn.sources.files import content, is_within
+from krm_fn.repositories.types import ChartRelease, Delivery, Target
+from krm_fn.sources.files import CHART, content, is_within
 
 if TYPE_CHECKING:
     from krm_fn.repositories.flux_sources import FluxSources
+    from krm_fn.repositories.flux_values import Values
+
+CHART_SPEC = ("spec", "chart", "spec")  # of a HelmRelease
+UNREAD = ("commonMetadata", "postRenderers")  # what changes the objects after helm has made them
 
 
 class Kustomizations:
@@ -87,3 +96,62 @@ class Kustomizations:
         if ignore not in self._packings:
             self._packings[ignore] = Packing(self._root, ignore)
         return self._packings[ignore]
+
+
+class Releases:
+    """The targets of HelmReleases, whose sources are `sources`; `values` has the ConfigMaps and Secrets of git."""
+
+    def __init__(self, root: str, sources: FluxSources, values: Values) -> None:
+        self._root, self._sources, self._values = root, sources, values
+
+    def folder(self, obj: Object) -> str:
+        """The folder of this repository with the chart of a HelmRelease, "" where it comes from elsewhere, or is not there."""
+        chart = as_map(get(obj, CHART_SPEC))
+        path, source = chart.get("chart"), as_map(chart.get("sourceRef"))
+        if source.get("kind") != GIT_REPOSITORY or not isinstance(path, str):
+            return ""
+        folder = os.path.join(self._root, os.path.normpath("/" + path).lstrip("/")).rstrip("/")  # noqa: PTH118
+        is_there = os.path.isfile(f"{folder}/{CHART}") and is_within(folder, [self._root])  # noqa: PTH113
+        of_source = {"metadata": {"namespace": namespace_of(obj)}, "spec": {"sourceRef": source}}
+        return folder if is_there and self._sources.is_own(of_source, path) else ""
+
+    def of(self, own: Delivery) -> Iterator[Target]:
+        """The target of a HelmRelease, none where the chart is not of this repository; its problem says why Flux refuses it."""
+        folder = self.folder(own.obj)
+        if not folder:
+            return
+        here = joined(".", folder)
+        found = charts.chart_of(here, all_below([here]))
+        try:
+            yield self._target(found, folder, own._replace(at=CHART_SPEC))
+        except FluxError as error:
+            yield found._replace(problem=delivering.refused(own, error.message), delivery=own)
+
+    def _target(self, chart: Target, folder: str, own: Delivery) -> Target:
+        name, namespace = named(own.obj)
+        if wrong := next((each for each in (name, namespace) if each and not charts.PLAIN.fullmatch(each)), ""):
+            raise FluxError("values", f"helm takes no name such as {wrong!r}")
+        spec = as_map(own.obj.get("spec"))
+        missing = [f"spec.{key}" for key in UNREAD if spec.get(key)]
+        merged = values(own.obj, lambda kind, name: self._values.holding(kind, name, own), missing)
+        files = self._values_files(as_map(get(own.obj, CHART_SPEC)), folder)
+        words = [word for file in files for word in ("--values", file)]
+        words += ["--include-crds"] if get(own.obj, ("spec", "install", "crds")) != "Skip" else []
+        release = ChartRelease(name, namespace, tuple(words), json.dumps(merged) if merged else "")
+        inputs = {*chart.inputs, *(joined(".", file) for file in files)}
+        own = own._replace(release=release, namespace=namespace, missing=tuple(missing))
+        return chart._replace(inputs=tuple(sorted(inputs)), delivery=own)
+
+    def _values_files(self, chart: Object, folder: str) -> list[str]:
+        """The files of values beside that of the chart itself. Raises: FluxError, also where the chart's own values go."""
+        found = []
+        for each in map(text, as_list(chart.get("valuesFiles"))):
+            place = os.path.normpath("/" + each).lstrip("/")
+            if is_one_file(place, Path(self._root), [Path(self._root)]):
+                found.append(os.path.join(self._root, place))  # noqa: PTH118
+            elif not chart.get("ignoreMissingValuesFiles"):
+                raise FluxError("values", f"the values file {each} is not in the repository")
+        own = f"{folder}/{charts.VALUES}"
+        if found and os.path.isfile(own) and found[0] != own:  # noqa: PTH113
+            raise FluxError("values", f"valuesFiles leaves out the chart's own {charts.VALUES}, and helm can't; list it first")
+        return found[1:] if found[:1] == [own] else found

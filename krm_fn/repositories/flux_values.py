@@ -1,4 +1,4 @@
-"""The objects that deliveries find in files: with their places, and the values that Kustomizations of Flux take from them."""
+"""The deliveries in files, and what they take from there: objects with their places, and the values of variables."""
 
 from __future__ import annotations
 
@@ -8,16 +8,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
+from krm_fn.argocd.sources import APPLICATION, SET
+from krm_fn.argocd.sources import GROUP as ARGO
 from krm_fn.base.bundle import entries
 from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
-from krm_fn.base.objects import Object, kind_of, metadata, name_of, namespace_of, text
+from krm_fn.base.objects import Object, group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.sources.files import SUFFIXES, content
 
 if TYPE_CHECKING:
     from krm_fn.repositories.types import Delivery
 Near = dict[str, tuple[int, Any]]  # by folder
+
+FLUX, SOURCES, HELM = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
+KUSTOMIZATION, RELEASE = "Kustomization", "HelmRelease"
+# What a text has in which a delivery or a source stands.
+APPLYING = expression(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
+# A HelmRelease whose chart is in git. Most take theirs from elsewhere; they are not even read.
+OF_RELEASE = expression(rb"""apiVersion["']?\s*:\s*["']?helm\.toolkit\.fluxcd\.io/""")
+IN_GIT = expression(rb"""kind["']?\s*:\s*["']?GitRepository\b""")
+SOURCE = expression(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
+DELIVERING = expression(
+    rb"""apiVersion["']?\s*:\s*["']?(?:(?:helm|kustomize|source)\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)|part-of: flux$"""
+    rb"""|argocd\.argoproj\.io/secret-type""",
+    re.MULTILINE,
+)
 
 
 # What a text has in which values stand; SOPS marks what it encrypts.
@@ -26,6 +42,7 @@ ENCRYPTED = "sops"
 # The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
 VERSION = expression(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
 STRICT_SINCE = (2, 9)
+SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
 
 class Written(NamedTuple):
@@ -49,6 +66,33 @@ def objects_in(files: Iterable[str]) -> Iterator[Written]:
             yield Written(entry.obj, file, entry.item, *found.place(entry.item, entry.path))
 
 
+def is_flux(obj: Object) -> bool:
+    """True for a Kustomization of Flux."""
+    return kind_of(obj) == KUSTOMIZATION and group_of(obj) == FLUX
+
+
+def is_release(obj: Object) -> bool:
+    """True for a HelmRelease of Flux."""
+    return kind_of(obj) == RELEASE and group_of(obj) == HELM
+
+
+def may_apply(data: bytes) -> bool:
+    """True for a text in which a delivery may stand."""
+    return bool(APPLYING.search(data) or (OF_RELEASE.search(data) and IN_GIT.search(data)))
+
+
+def is_argo(obj: Object) -> bool:
+    """True for an Application or an ApplicationSet of Argo CD."""
+    return kind_of(obj) in (APPLICATION, SET) and group_of(obj) == ARGO
+
+
+def other_cluster(obj: Object) -> str:
+    """The name of another cluster that a Kustomization is for, "" where it is for the one that it is in."""
+    config = as_map(get(obj, ("spec", "kubeConfig")))
+    named = (text(as_map(config.get(key)).get("name")) for key in ("secretRef", "configMapRef"))
+    return next(filter(None, named), "").removesuffix(SECRET_OF_CLUSTER)
+
+
 class Values:
     """The values of variables of a repository with these YAML files; `texts` are those in which Flux may stand."""
 
@@ -63,8 +107,8 @@ class Values:
         named = dict.fromkeys((text(each.get("kind")), text(each.get("name"))) for each in reversed([*asked]))
         given, missing = [], []
         for kind, name in reversed(named):  # of what is named again, the last time counts
-            found = self._value(kind, name, own)
-            if found is None or ENCRYPTED in found:
+            found = self.holding(kind, name, own)
+            if found is None:
                 missing.append(f"{kind} {name}")
             else:
                 given.append({**found, "metadata": {**metadata(found), "namespace": namespace_of(own.obj)}})
@@ -72,11 +116,12 @@ class Values:
         is_strict = not version or version[2] >= STRICT_SINCE
         return own._replace(substitutes=tuple(given), missing=tuple(missing), strict=is_strict)
 
-    def _value(self, kind: str, name: str, own: Delivery) -> Object | None:
-        """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times."""
+    def holding(self, kind: str, name: str, own: Delivery) -> Object | None:
+        """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times. None if it is encrypted."""
         namespaces = dict.fromkeys(("", namespace_of(own.obj)))
         found = [near for each in namespaces if (near := _nearest(self._held.get((kind, name, each), {}), own.file))]
-        return min(found)[2].obj if found and name else None
+        obj: Object | None = min(found)[2].obj if found and name else None
+        return None if obj is None or ENCRYPTED in obj else obj
 
     @cached_property
     def _held(self) -> dict[tuple[str, str, str], Near]:

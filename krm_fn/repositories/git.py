@@ -62,13 +62,16 @@ class WorkingTree(Value):
             raise InputError(f"`git {words[0]}` failed: {complaint(ran)}")
         return ran.out
 
-    def finished(self, *words: str, given: bytes | None = None, alone: bool = False) -> programs.Finished:
-        """A call of git at the root. With `alone`, without the user's own settings. Raises: InputError."""
+    def finished(self, *words: str, given: bytes | None = None, alone: bool = False, most: int = 0) -> programs.Finished:
+        """A call of git at the root. With `alone`, without the user's own settings. `most` is how many bytes it may print.
+
+        Raises: InputError.
+        """
         with programs.scratch() as scratch:
             variables = {"GIT_DIR": self._copied(scratch), "GIT_WORK_TREE": self.root}
             if alone:
                 variables |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-            return _finished(self.program, self.root, (*SAFE, *words), variables, given)
+            return _finished(self.program, self.root, (*SAFE, *words), variables, given=given, most=most)
 
     def _copied(self, scratch: str) -> str:
         """Our own git folder."""
@@ -194,13 +197,25 @@ def _text(file: str) -> str:
 
 
 def _finished(
-    program: str, folder: str, words: tuple[str, ...], variables: dict[str, str], given: bytes | None = None
+    program: str,
+    folder: str,
+    words: tuple[str, ...],
+    variables: dict[str, str],
+    *,
+    given: bytes | None = None,
+    most: int = 0,
 ) -> programs.Finished:
     own = {name: value for name in (*KEPT, *KEPT_OF_GIT) if (value := os.environ.get(name)) is not None}
     environment = {**own, **FIXED, **variables}
     try:
         return programs.finished(
-            program, ["-C", folder, *words], environment=environment, timeout=TIMEOUT, given=given, quiet=True
+            program,
+            ["-C", folder, *words],
+            environment=environment,
+            timeout=TIMEOUT,
+            given=given,
+            quiet=True,
+            output=most,
         )
     except subprocess.TimeoutExpired:
         raise InputError(f"git was stopped after {TIMEOUT:g} s; it read the repository {folder}") from None

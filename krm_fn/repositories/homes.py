@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
 from krm_fn.base.objects import namespace_of
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding, Related
 from krm_fn.kubevirt.holders import counterparts
@@ -73,6 +73,13 @@ class Homes:
         path = (*of.path, "name") if of.path[-2:] in MATCHERS else (*of.path, *of.deeper)
         found = self._origins.of(self._items[of.item], (*of.inside, *path), of.file)
         return delivering.written_at(self._delivery, found) if self._delivery else found
+
+    def parts(self, item: int, file: str, inside: Path = ()) -> tuple[WritingPlace | None, list[tuple[WritingPlace, Any]]]:
+        """Where an object is written, and the patches of it; see `Origins.parts`. `inside` leads to it in its item."""
+        base, patches = self._origins.parts(get(self._items[item], inside), file)
+        if base and self._delivery:
+            base = delivering.written_at(self._delivery, base)
+        return base, patches
 
     def _of_lost(self, of: Finding | Related) -> WritingPlace | None:
         """The patch that took away what an entry of another list needs, where that is what a finding is about."""

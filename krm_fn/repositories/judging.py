@@ -46,6 +46,7 @@ OF_INPUTS = frozenset(("unknown-default-label", *UNUSED))
 # Where these references stand: `former-name` is about others, too.
 # Rules that are off in the function, which tells of a build, and on where a repository is judged.
 ON_HERE = {"clear-text-password": "info"}
+OUT_OF_SYNC = "out-of-sync"
 FORMER_NAME, OF_MATCHERS = "former-name", (("instancetype", "name"), ("preference", "name"))
 
 
@@ -134,7 +135,7 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
         return result
     left, places = leaving(parsed, taken, unit.settings), Places(parsed.found)
     said = [each for each in left.findings if each.item < len(parsed.found.items)]
-    own = result.findings
+    own = tuple(each for each in result.findings if each.rule != OUT_OF_SYNC)  # what leaves is what is compared
     if not (left.fails or all(step.sees_cluster for step in parsed.steps)):
         own = tuple(
             each
@@ -165,7 +166,7 @@ def _judged_again(items: Sequence[Any], parsed: Parsed, taken: Taken, unit: Unit
     """The findings about what leaves, each at the object of which it was made."""
     config, found = unit.settings.config, parsed.found
     before = Before(items=items, config=config) if options.unchanged else None
-    judging = _judging(parsed.beside(taken, unit.settings, options.runs), options, before)
+    judging = _judging(_beside(parsed, taken, unit, options), options, before)
     sources = {ref_of(each.obj): each for each in bundle.entries(found.items)}
     for each in stages.render(items, config, schemas=options.schemas, judging=judging).findings:
         if each.rule not in OF_INPUTS:
@@ -214,7 +215,7 @@ def _judged(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitR
     found, lost, settings = parsed.found, parsed.lost, unit.settings
     target = None if parsed.problem else unit.target
     config = settings.config.but(severity={**ON_HERE, **settings.config.severity})
-    surroundings = parsed.beside(taken, settings, options.runs)
+    surroundings = _beside(parsed, taken, unit, options)
     before = Before(items=found.items, config=config) if options.unchanged else unit.before
     judging = _judging(surroundings, options, before).but(units=found.units)
     outcome = stages.render(found.items, config, places=found.places, schemas=options.schemas, judging=judging)
@@ -245,6 +246,11 @@ def _judged(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitR
         named = [(finding.file, finding.line) for finding in result.findings if finding.line]
         result = result.but(lines={(file, line): places.line(file, line) for file, line in named})
     return result
+
+
+def _beside(parsed: Parsed, taken: Taken, unit: Unit, options: Options) -> Surroundings:
+    own = unit.target.delivery if unit.target else None
+    return parsed.beside(taken, unit.settings, options.runs).but(ignored=own.ignored if own else None)
 
 
 def _judging(surroundings: Surroundings, options: Options, before: Before | None) -> Judging:

@@ -10,6 +10,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 
 import yaml
 
@@ -32,7 +33,8 @@ class Keys:
         self._files: dict[str, str | None] = {}
         self._states: dict[str, tuple[int, ...]] = {}
         self._settings: dict[int, str] = {}
-        self._run = digest(_of_run(options))
+        self._run = digest(_of_run(options)).hex()
+        self._building = ""  # asked for with the first target
 
     def of(self, unit: Unit) -> bytes | None:
         """The key of a unit; None for texts, where one of its files can't be read, and where users' rules judge it."""
@@ -45,11 +47,15 @@ class Keys:
         folders = [] if unit.target else [file for file in files if (os.path.dirname(file) or os.curdir) in unit.kustomized]  # noqa: PTH120
         own = unit.name, unit.target, unit.package, unit.steps
         parts = (own, tuple(files), tuple(folders), tuple(sorted(unit.unlisted)), tuple(digests), unit.before)
-        return digest(self._run.hex(), self._of_settings(unit), cache.dumps(parts))
+        return digest(self._run, self._of_building() if unit.target else "", self._of_settings(unit), cache.dumps(parts))
 
     def is_current(self, unit: Unit) -> bool:
         """True where no file of a unit was written since its key was made."""
         return all(self._states.get(file) == _state(file) for file in unit.inputs)
+
+    def _of_building(self) -> str:
+        self._building = self._building or cache.dumps(_built_by(self._options))
+        return self._building
 
     def _of_settings(self, unit: Unit) -> str:
         number = id(unit.settings)  # the units keep their settings
@@ -84,16 +90,20 @@ def _state(file: str) -> tuple[int, ...]:
 
 def _of_run(options: Options) -> str:
     """What is the same for all units of a run."""
+    environment = tuple((name, os.environ.get(name)) for name in guard.KEPT)
+    root = os.path.relpath(repository(os.curdir))
+    return cache.dumps((_this_program(), environment, root, options.but(using=None, timeout=0)))
+
+
+def _built_by(options: Options) -> tuple[object, ...]:
+    """What builds targets, which starts it to ask for its version."""
     using = options.using
-    built_by = (
+    return (
         using.words if using else (),
         bool(using and using.network),
         building.version(using) if using else "",
         _program("helm"),
     )
-    environment = tuple((name, os.environ.get(name)) for name in guard.KEPT)
-    root = os.path.relpath(repository(os.curdir))
-    return cache.dumps((_this_program(), built_by, environment, root, options.but(using=None, timeout=0)))
 
 
 def _program(name: str) -> tuple[str, tuple[int, ...]]:
@@ -104,11 +114,16 @@ def _program(name: str) -> tuple[str, tuple[int, ...]]:
 
 def _this_program() -> tuple[str, ...]:
     """Our version and what our code is: in a working copy, the version stays while the code changes."""
+    return krm_fn.__version__, _digest_of_code(), yaml.__version__, sys.version
+
+
+@lru_cache(maxsize=1)  # a process goes on with the code that it has loaded
+def _digest_of_code() -> str:
     made = hashlib.blake2b(digest_size=SIZE)
     for file in _code():
         with open(file, "rb") as source:  # noqa: PTH123
             made.update(hashlib.blake2b(source.read(), digest_size=SIZE).digest())
-    return krm_fn.__version__, made.hexdigest(), yaml.__version__, sys.version
+    return made.hexdigest()
 
 
 def _code() -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base import bundle
@@ -19,7 +19,7 @@ from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.findings.finding import UNSET
 from krm_fn.repositories.kustomization import FILES, is_kustomization, joined, kustomization
 from krm_fn.repositories.types import Kustomization, Target
-from krm_fn.repositories.writers import SoughtValue, WritingPlace, WrittenPatch, changes_of, patches_of, writer
+from krm_fn.repositories.writers import SoughtValue, WritingPlace, WrittenPatch, changes_of, parts_of, patches_of, writer
 
 if TYPE_CHECKING:
     from krm_fn.repositories.writers import Texts
@@ -76,6 +76,14 @@ class Origins:
         before = [entries for _, entries, _ in changes[takes + 1 :]] + [get(entry.obj, path) if entry else ()]
         had = any(as_map(each).get("name") == name for entries in before for each in as_list(entries))
         return changes[takes][0] if had and takes < len(changes) else None
+
+    def parts(self, obj: Object, file: str) -> tuple[WritingPlace | None, list[tuple[WritingPlace, Any]]]:
+        """Where a built object is written, None where that is not known, and the patches of it, outermost first."""
+        way = self._way(file, obj)
+        entry = self._entry(file, obj, way)
+        wanted = SoughtValue(obj, self._names(obj, entry, way), (), None)
+        found = [each for layer in way for each in parts_of(self.patches(layer), wanted)]
+        return (WritingPlace(file, entry.item, entry.path) if entry else None), found
 
     def _generated(self, obj: Object, file: str) -> WritingPlace:
         layer = next((each for each in self._all if each.kustomization.file == file), None)

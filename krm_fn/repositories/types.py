@@ -6,16 +6,18 @@ an absolute path where it was named by one.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from krm_fn.base.objects import Object, annotations_of, kind_of, name_of, namespace_of
-from krm_fn.base.paths import Path, as_map
+from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.rules.facts.inputs import SkippedFile
 from krm_fn.rules.facts.inputs import Unbuilt as Problem
 
 __all__ = ["ChartRelease", "Delivery", "Discovery", "FileReference", "Kustomization", "Problem", "Target"]
 
 SKIPPED = "argocd.argoproj.io/skip-reconcile"  # what switches an Application off
+COMPARING = "argocd.argoproj.io/compare-options"
+ON_SERVER, WITH_WEBHOOKS = "ServerSideDiff=true", "IncludeMutationWebhook=true"
 
 
 class FileReference(NamedTuple):
@@ -63,7 +65,8 @@ class ChartRelease(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """What applies a folder of the repository: a Kustomization of Flux or an Application of Argo CD, as it is in the cluster.
+    """What applies a folder of the repository, as it is in the cluster: a Kustomization or a HelmRelease of Flux, or an
+    Application of Argo CD.
 
     `file`, `line` and `column` are where it is written, `item` is the number of its document there; `at` is the path of what
     it says of the folder, `above` what stands before it in the file. `generated` is the file of the kustomization that it has
@@ -102,9 +105,22 @@ class Delivery(NamedTuple):
         return kind_of(self.obj) == "Kustomization"
 
     @property
+    def tool(self) -> str:
+        """Who applies it."""
+        return "Argo CD" if kind_of(self.obj).startswith("Application") else "Flux"
+
+    @property
     def is_suspended(self) -> bool:
         """True where nothing is applied of it."""
         return as_map(self.obj.get("spec")).get("suspend") is True or annotations_of(self.obj).get(SKIPPED) == "true"
+
+    @property
+    def ignored(self) -> tuple[Any, ...] | None:
+        """`ignoreDifferences` of the Application; None for Flux, and where Argo CD compares on the server."""
+        options = str(annotations_of(self.obj).get(COMPARING)).replace(" ", "").split(",")
+        if self.tool == "Flux" or (ON_SERVER in options and WITH_WEBHOOKS not in options):
+            return None
+        return tuple(as_list(as_map(self.obj.get("spec")).get("ignoreDifferences")))
 
 
 class Target(NamedTuple):

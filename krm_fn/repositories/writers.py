@@ -146,6 +146,14 @@ def _same_entry(entries: Any, entry: Any, number: int) -> int:
     return same[0] if same else number
 
 
+def parts_of(patches: list[WrittenPatch], wanted: SoughtValue) -> Iterator[tuple[WritingPlace, Any]]:
+    """The patches of an object, the last one first: where each is written, and its document."""
+    for patch in reversed(patches):
+        for number, each in reversed([*enumerate(patch.items)]):
+            if _is_of(each, patch.target, wanted):
+                yield _place(patch, number, ()), each
+
+
 def changes_of(patches: list[WrittenPatch], wanted: SoughtValue) -> Iterator[tuple[WritingPlace, Any, bool]]:
     """What patches make of a list, the last change first: where that is written, the entries there, and if it may take some."""
     for patch in reversed(patches):

@@ -10,9 +10,13 @@ from __future__ import annotations
 import sys
 
 from krm_fn.base.annotations import Callable, Container, Iterator
-from krm_fn.base.objects import kind_of, name_of, previous_names
+from krm_fn.base.bundle import Entry
+from krm_fn.base.objects import Object, name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
 from krm_fn.kubevirt.catalogue_names import NAMES
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.removed_fields import NAMES as REMOVED_NAMES
+from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS, removed_fields
 from krm_fn.rules.facts.bundles import BundleFacts
 
 Needs = dict[str, Callable[[BundleFacts], object]]
@@ -53,6 +57,12 @@ def uses_catalogue(facts: BundleFacts) -> bool:
     return any(each is not None and each.origin == "catalogue" for each in found)
 
 
+def _typed(entry: Entry) -> Object:
+    """An object with the type of an entry, which need not be read for it."""
+    api_version, kind = entry.type
+    return {"apiVersion": api_version, "kind": kind}
+
+
 def _may_differ(facts: BundleFacts) -> bool:
     if facts.config.catalogue == "none":
         return False
@@ -63,7 +73,7 @@ def _may_differ(facts: BundleFacts) -> bool:
 def _has_namesakes(facts: BundleFacts) -> bool:
     names: dict[str, set[str]] = {}
     for each in facts.bundle.entries:
-        of_kind, name = names.setdefault(kind_of(each.obj), set()), name_of(each.obj)
+        of_kind, name = names.setdefault(each.type[1], set()), each.name
         if name in of_kind:
             return True
         of_kind.add(name)
@@ -83,6 +93,19 @@ def _has_renamed(facts: BundleFacts) -> bool:
     return any(previous_names(each.obj) for kind in NAMED for each in facts.bundle.of_kind(kind))
 
 
+def _has_removed(facts: BundleFacts) -> bool:
+    if facts.config.mode == "validate":
+        return False  # there `unknown-field` reports them
+    release, kinds = facts.release, {kind for _, kind in (*TEMPLATES, *VMS)}
+    return any(has_removed_field(entry, release) for entry in facts.remaining if entry.type[1] in kinds)
+
+
+def has_removed_field(entry: Entry, release: Release) -> bool:
+    """True if an object of an apiVersion that the release serves has a field that the release no longer has."""
+    found = entry.may_have(REMOVED_NAMES) and is_served(entry.obj, release) and removed_fields(entry.obj, release)
+    return any(True for _ in found or ())
+
+
 NEEDS: Needs = {
     "ambiguous_reference": lambda facts: facts.surroundings.ambiguous,
     "deprecated_instancetype": uses_catalogue,
@@ -99,11 +122,11 @@ NEEDS: Needs = {
     "null_item": lambda facts: facts.bundle.nulls,
     "policy_not_evaluated": lambda facts: facts.unevaluated,
     "refused_policy": lambda facts: facts.unevaluated,
-    "removed_field": lambda facts: facts.config.mode != "validate",  # there `unknown-field` reports them
+    "removed_field": _has_removed,
     "removed_in_later_release": uses_catalogue,
     "undeployed_catalogue": lambda facts: facts.cluster.catalogue_gate(facts.release),
-    "unknown_kind": lambda facts: any(is_stray(each.obj) for each in facts.bundle.types),
+    "unknown_kind": lambda facts: any(is_stray(_typed(each)) for each in facts.bundle.types),
     "unrepeatable_patch": lambda facts: not all(each.repeats for each in facts.patched),
-    "unserved_api_version": lambda facts: not all(is_served(each.obj, facts.release) for each in facts.bundle.types),
+    "unserved_api_version": lambda facts: not all(is_served(_typed(each), facts.release) for each in facts.bundle.types),
     "unexpanded_vm": lambda facts: "unexpanded-vm" in facts.config.severity,
 }

@@ -102,7 +102,7 @@ def rendered(instance: Object, around: LaunchContext, render: Callable[[Object, 
     except PodError as error:
         stopped = "" if isinstance(error, MissingObjectError) else str(error)
         return Launched(guest=guest, result={"podError": str(error)}, stopped=stopped)
-    state = storage.state_of(as_map(instance.get("spec")), text(around.cluster.setting("vmStateStorageClass")))
+    state = storage.state_of(as_map(instance.get("spec")), around)
     return Launched(guest=guest, result={"pod": pod}, state=state)
 
 

@@ -10,11 +10,15 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import as_list, as_map, get, is_set
 from krm_fn.kubevirt.pods.amounts import Amounts, plus
+from krm_fn.kubevirt.pods.launch import LaunchContext
 from krm_fn.kubevirt.quantity import canonical, parse
 
 DATA_VOLUME, CLAIM, TEMPLATE, STATE = "DataVolume", "PersistentVolumeClaim", "dataVolumeTemplate", "backendStorage"
-# The claim in which KubeVirt keeps the state of a TPM or of EFI. upstream: pkg/storage/backend-storage/backend-storage.go
+# The claim in which KubeVirt keeps the state of a TPM or of EFI.
+# upstream: pkg/storage/backend-storage/backend-storage.go:basePVC
 STATE_PREFIX, STATE_SIZE = "persistent-state-for-", "10Mi"
+# Its size where the changed blocks of the VM are tracked.
+TRACKED_SIZE, TRACKED_SIZE_SINCE = "522Mi", ((1, 8, 5), (1, 9, 1))
 PERSISTENT_EFI = ("domain", "firmware", "bootloader", "efi", "persistent")
 SIZE = ("resources", "requests", "storage")
 
@@ -32,23 +36,25 @@ def is_created(claim: Object) -> bool:
     return claim["kind"] in (TEMPLATE, STATE)
 
 
-def state_of(instance_spec: Object, storage_class: str) -> Object:
-    """The claim for what an instance keeps of its TPM or EFI, still without a name; empty where it keeps nothing.
+def state_of(instance_spec: Object, around: LaunchContext) -> Object:
+    """The claim for what an instance keeps of its TPM, EFI and changed blocks, still without a name; empty for none.
 
-    `storage_class` is that of the cluster's `vmStateStorageClass`, "" for the default class.
-    upstream: IsBackendStorageNeeded, createPVC
+    upstream: pkg/storage/backend-storage/backend-storage.go:IsBackendStorageNeeded, createPVC
     """
-    if not states_of(instance_spec):
+    if not states_of(instance_spec, around):
         return {}
-    return {"kind": STATE, **({"storageClass": storage_class} if storage_class else {}), "size": STATE_SIZE}
+    named = text(around.cluster.setting("vmStateStorageClass"))  # "" for the default class
+    size = TRACKED_SIZE if around.tracks_blocks and around.release.within(since=TRACKED_SIZE_SINCE) else STATE_SIZE
+    return {"kind": STATE, **({"storageClass": named} if named else {}), "size": size}
 
 
-def states_of(instance_spec: Object) -> list[str]:
+def states_of(instance_spec: Object, around: LaunchContext) -> list[str]:
     """What an instance keeps the state of."""
     tpm = as_map(get(instance_spec, ("domain", "devices", "tpm")))
     kept = {
         "TPM": tpm.get("persistent") is True and tpm.get("enabled") is not False,
         "EFI": get(instance_spec, PERSISTENT_EFI) is True,
+        "changed blocks": around.tracks_blocks,
     }
     return [name for name, is_kept in kept.items() if is_kept]
 

@@ -36,7 +36,10 @@ def of_amounts(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def is_extended(resource: str) -> bool:
-    """True for a resource of a device plug-in. upstream: pkg/apis/core/v1/helper/helpers.go:IsExtendedResourceName"""
+    """True for a resource of a device plug-in.
+
+    upstream: k8s.io/kubernetes pkg/apis/core/v1/helper/helpers.go:IsExtendedResourceName
+    """
     return "/" in resource and "kubernetes.io/" not in resource and not resource.startswith(REQUESTS)
 
 

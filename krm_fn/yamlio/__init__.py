@@ -7,7 +7,7 @@ changed lines differ.
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Any, Sequence
+from krm_fn.base.annotations import Any, Iterable, Sequence
 from krm_fn.yamlio.emit import dump
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krm_fn.yamlio.plain.text import PlainList
     from krm_fn.yamlio.texts import ListText, StreamText
 
 
@@ -37,6 +38,16 @@ def __getattr__(name: str) -> Any:
 
         return getattr(texts, name)
     raise AttributeError(f"module {__name__} has no {name}")
+
+
+def read_late(data: bytes, group: str, kind: str) -> PlainList | None:
+    """The text of a ResourceList in plain form whose items of this API group and kind are late; None for other texts.
+
+    A late item is read when it is used. See `PlainList`.
+    """
+    from krm_fn.yamlio.plain.text import read_plain_list
+
+    return read_plain_list(data, "", (group, kind))
 
 
 def read_resource_list(data: bytes, *, file: str = "") -> ListText:
@@ -87,6 +98,13 @@ def write_resource_list(text: ListText, items: Sequence[Any], results: Sequence[
 
     Raises: InputError for a changed item that no cluster accepts.
     """
+    return b"".join(pieces_of_list(text, items, results, before))
+
+
+def pieces_of_list(
+    text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()
+) -> Iterable[bytes]:
+    """What `write_resource_list` returns, in pieces."""
     from krm_fn.yamlio.writing import write_list
 
     return write_list(text, items, results, before)

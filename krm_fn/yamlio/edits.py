@@ -195,10 +195,18 @@ class Edits:
             return
         first = next(iter(node.entries.values()))[0]
         column = column_of(self.text, first)
-        if before(self.text, first) == "?":
-            column = column_of(self.text, self.text.rindex("?", 0, first))
+        mark = self.question_mark(first)
+        if mark >= 0:
+            column = column_of(self.text, mark)
         at = past_comments(self.text, line_end(self.text, child.end), column)
         self.edit(at, at, self.newline + kept_block(added, column, self.style).replace("\n", self.newline))
+
+    def question_mark(self, start: int) -> int:
+        """The index of the question mark before the key that starts at `start`; -1 if there is none outside of a comment."""
+        if before(self.text, start) != "?":
+            return -1
+        at = self.text.rindex("?", 0, start)
+        return -1 if "#" in self.text[line_start(self.text, at) : at] else at
 
     def add_entry(self, node: Node, number: int, value: Any) -> None:
         """Add an entry after the one with this number."""
@@ -243,7 +251,7 @@ class Edits:
     def colon(self, start: int, end: int) -> int:
         """The index after the colon of the key with this span."""
         at = skip_blanks(self.text, end)
-        if self.text[at : at + 1] != ":" or before(self.text, start) == "?":
+        if self.text[at : at + 1] != ":" or self.question_mark(start) >= 0:
             raise Unspliceable("a key with a question mark")
         return at + 1
 

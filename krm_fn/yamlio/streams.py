@@ -11,7 +11,8 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.keeping import keeper
 from krm_fn.yamlio.emit import Style
 from krm_fn.yamlio.plain.changes import Changes, applied
-from krm_fn.yamlio.plain.lines import Layout, NotPlain, read_laid_out
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import Layout, read_laid_out
 from krm_fn.yamlio.plain.split import LARGEST_ITEM, check, check_characters
 from krm_fn.yamlio.texts import Piece, StreamText
 
@@ -203,7 +204,10 @@ class PlainStream(StreamText):
         from krm_fn.yamlio.plain.tree import tree
 
         start, _ = self.spans[item]
-        return tree(text[:start].replace("---", "#--") + text[start:])  # the line reader does not know marks
+        try:
+            return tree(text[:start].replace("---", "#--") + text[start:])  # the line reader does not know marks
+        except NotPlain:
+            return super().tree_of(item, text)
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]

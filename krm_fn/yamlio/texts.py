@@ -92,6 +92,10 @@ class Text:
         self.noted: Spans | None = None  # the notes of the reader of libyaml's events
         self._kept: list[tuple[int, LookedAt]] = []
 
+    def value(self, item: int) -> Any:
+        """The value of an item, as it was read."""
+        return self.items[item]
+
     def text_of(self, item: int) -> str:
         piece = self.pieces[item]
         return self.data[piece.start : piece.end].decode()
@@ -182,7 +186,7 @@ class Text:
 
         return respell(
             self.text_of(item),
-            self.items[item],
+            self.value(item),
             new,
             parse=lambda text: self.tree_of(item, text),
             read=read,
@@ -265,7 +269,15 @@ class ListText(Text):
         super().__init__(data, file, items, pieces)
         self.head, self.top = head, top
         self.crossing: list[tuple[int, int, str, Any]] = []
+        self.written: Mapping[int, Any] = {}  # late items, which only a list in plain form has
         self.json = bool(top and top.flow and data[top.keys[0][1] : top.keys[0][1] + 1] == b'"')
+
+    def read_late(self) -> None:
+        """Read the late items now, if there are any. Raises: NotPlain."""
+
+    def rewritten(self, number: int) -> str:
+        """The new text of a late item that was written."""
+        raise NotImplementedError
 
     def place_in_head(self, path: Path) -> tuple[int, int]:
         """The line and column, from 1, of the last key of a path in `head`, or of the nearest key around it.

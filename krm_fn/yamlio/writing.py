@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Any, Sequence
-from krm_fn.yamlio.compare import same
+from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
 from krm_fn.yamlio.emit import Style, block
 from krm_fn.yamlio.layout import Edit, Unspliceable, spliced
 from krm_fn.yamlio.order import in_order, parted
@@ -11,6 +10,8 @@ from krm_fn.yamlio.order import in_order, parted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.yamlio.texts import ListText, StreamText, Top
+
+AT_ONCE = 1 << 16  # bytes that are written at once
 
 
 def write_stream(text: StreamText, items: Sequence[Any], before: Sequence[int] = ()) -> bytes:
@@ -67,16 +68,18 @@ def _head_end(text: bytes) -> int:
     return at
 
 
-def write_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:
-    """The list with these items. None leaves its item out. Additional items come last, or where `before` says.
+def write_list(
+    text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()
+) -> Iterable[bytes]:
+    """The list with these items, in pieces. None leaves its item out. Additional items come last, or where `before` says.
 
-    `results` replace those of the input, if there are any.
+    `results` replace those of the input, if there are any. Late items that were written have their new values.
     """
     if text.top is None:
         from krm_fn.yamlio.rewrite import rewritten
 
         comments = text.data if text.data.strip() else b""  # blanks would indent the first line
-        return comments + rewritten(text, items, results, None, before)
+        return (comments, rewritten(text, items, results, None, before))
     return Writing(text, list(items), before).run(text.top, list(results))
 
 
@@ -87,19 +90,56 @@ class Writing:
         self.text, self.items, self.before = text, items, before
         count = len(text.items)
         self.touched = {i for i, old in enumerate(text.items) if differs(old, items[i] if i < len(items) else None)}
+        self.touched.update(text.written)
         self.gone = {i for i in self.touched if i >= len(items) or items[i] is None}
         self.inserted, self.added = parted(items[count:], before, count)
         self.changed: dict[int, bytes] | None = None  # the new texts of items, when all are known
 
-    def run(self, top: Top, results: list[Any]) -> bytes:
+    def run(self, top: Top, results: list[Any]) -> Iterable[bytes]:
         moves = bool(self.gone or self.added or self.inserted or results)
-        if top.form == "loose" and not (self.touched or moves):
-            return self.text.data
+        if not (self.touched or moves) and (top.form == "loose" or self.has_brackets(top)):
+            return (self.text.data,)
+        if top.form == "block" and not (moves or self.text.crossing):
+            try:
+                return self.spliced()
+            except Unspliceable:
+                return (self.rewritten(results),)
         try:
             written = self.in_place(top, results, moves=moves)
         except Unspliceable:
             written = None
-        return self.rewritten(results) if written is None else written
+        return (self.rewritten(results) if written is None else written,)
+
+    def has_brackets(self, top: Top) -> bool:
+        """True if the list is empty, and written as one."""
+        return top.form == "empty" and any(
+            name == "items" and self.text.data[at:end] == b"[]" for name, *_, at, end in top.keys
+        )
+
+    def spliced(self) -> Iterable[bytes]:
+        """The list's own text with the new texts of items. Those that were written are made when they leave.
+
+        Raises: Unspliceable.
+        """
+        pieces, text = self.text.pieces, self.text
+        numbers = sorted(self.touched)
+        new = {number: text.respelled(number, self.items[number]) for number in numbers if number not in text.written}
+
+        def parts() -> Iterator[bytes]:
+            at, size, out = 0, 0, []
+            for number in numbers:
+                piece = pieces[number]
+                if at < piece.start:
+                    out.append(text.data[at : piece.start])
+                out.append((new.get(number) or text.rewritten(number)).encode())
+                at, size = piece.end, size + len(out[-1])
+                if size > AT_ONCE:
+                    yield b"".join(out)
+                    out, size = [], 0
+            yield b"".join(out)
+            yield memoryview(text.data)[at:]  # type: ignore[misc]
+
+        return parts()
 
     def in_place(self, top: Top, results: list[Any], *, moves: bool) -> bytes | None:
         """The list's own text with the changes applied; None if the text around the items prevents that.
@@ -124,7 +164,11 @@ class Writing:
 
     def respelled(self) -> dict[int, bytes]:
         """The new texts of the items that change. Raises: Unspliceable."""
-        return {number: self.text.respelled(number, self.items[number]).encode() for number in sorted(self.touched - self.gone)}
+        return {number: self.new_text(number).encode() for number in sorted(self.touched - self.gone)}
+
+    def new_text(self, number: int) -> str:
+        text = self.text
+        return text.rewritten(number) if number in text.written else text.respelled(number, self.items[number])
 
     def write_aliases_out(self, changed: dict[int, bytes]) -> bool:
         """Write out the aliases to anchors that are removed or change, in changed items and in others.
@@ -142,4 +186,8 @@ class Writing:
 
 
 def differs(old: Any, new: Any) -> bool:
-    return new is None or (new is not old and not same(old, new))
+    if new is None or new is old:
+        return new is None
+    from krm_fn.yamlio.compare import same  # most items do not change, or are late
+
+    return not same(old, new)

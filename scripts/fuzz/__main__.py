@@ -5,7 +5,7 @@
     python scripts/fuzz lists --count 1000000 --state .cache/fuzz   writes down how far it is; the same call goes on from there
     python scripts/fuzz trees --only 4711                        one mutant: prints it and what is wrong with it
 
-Of a list three answers are made: by the fast path, by the slow path, and by the slow path with libyaml as its reader. The
+Of a list three answers are made: by the function, with all items read at once, and with libyaml as the reader of all. The
 laws are in `readers.py`. A tree is what a stranger may push, and one command works on it; the laws are in `laws.py`. The same
 seed and files give the same mutants.
 

@@ -18,8 +18,7 @@ import yaml
 
 import krm_fn
 from krm_fn.base.errors import RenderError
-from krm_fn.fast_path import rendering
-from krm_fn.hosts import full_list
+from krm_fn.hosts import function
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import read_plain_list
 
@@ -28,15 +27,15 @@ read_once = lru_cache(maxsize=1)(read_list)  # what holds the output against the
 
 
 def _with_plain_reader(data: bytes, out: BinaryIO, err: TextIO) -> int | None:
-    return full_list.run(data, out, err) if read_plain_list(data, "") else None
+    return function.run_all(data, out, err) if read_plain_list(data, "") else None
 
 
 def _with_libyaml(data: bytes, out: BinaryIO, err: TextIO) -> int:
-    return full_list.run(data, out, err, read=read_once)
+    return function.run_all(data, out, err, read=read_once)
 
 
 # A way that gives no exit code leaves the list to the next one, as the function does.
-WAYS: dict[str, Way] = {"the fast path": rendering.run, "the slow path": _with_plain_reader, "libyaml": _with_libyaml}
+WAYS: dict[str, Way] = {"the function": function.run, "all items at once": _with_plain_reader, "libyaml": _with_libyaml}
 EXIT_CODES = (0, 1, 2)
 LONG = re.compile(r"\b\d{20,}\b")
 ONE_IN = 4  # lists are held against the library as well, which costs as much as a way

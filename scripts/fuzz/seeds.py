@@ -14,11 +14,13 @@ sys.path += [str(ROOT / "tests"), str(ROOT / "bench")]
 
 from generate import bundle  # noqa: E402
 from go_writer import entries  # noqa: E402
+from hands import written  # noqa: E402
 from measured import cases, documents, files  # noqa: E402
 
 FOLDERS = ("kustomization-examples", "fixtures/rules", "fixtures/migrate", "fixtures/hosts", "fixtures/planted")
 KINDS = ("admission", "fuzz", "inference", "matrix", "objects", "revisions")  # of measured cases
 CASES = 40  # of each file
+HANDS = 300  # lists in the manner of public manifests
 LONGEST = 3_000  # characters of an item: mutants have to be many
 DOCUMENTS = [document["yaml"] for document in documents()]
 MODES = ("expand",) * 10 + ("annotate",) * 4 + ("snapshot", "validate")
@@ -74,7 +76,7 @@ class Seeds(NamedTuple):
 
 def load() -> Seeds:
     """All seeds, in an order that only the project's files decide."""
-    bundles = [*_of_parity(), *_of_files(), _benchmark()]
+    bundles = [*_of_parity(), *_of_files(), _of_bench(bundle(20)), *(_of_bench(written(60, seed)) for seed in range(HANDS))]
     lists = [path.read_bytes().decode() for path in sorted(ROOT.glob("fixtures/yaml/splice/*/input"))]
     lists += [HEAD + "items:\n" + _entry(text) for text in DOCUMENTS]
     return Seeds([known for known in bundles if known.items], lists)
@@ -142,6 +144,6 @@ def _wired(number: int, item: str) -> str:
     return item.replace("\n  metadata:\n", "\n  metadata:\n" + WIRE.format(number=number), 1)
 
 
-def _benchmark() -> Bundle:
-    text = bundle(20).decode().partition("\nitems:\n")[2].partition("\nfunctionConfig:")[0]
+def _of_bench(data: bytes) -> Bundle:
+    text = data.decode().partition("\nitems:\n")[2].partition("\nfunctionConfig:")[0]
     return Bundle(tuple("- " + item.rstrip("\n") + "\n" for item in ("\n" + text).split("\n- ")[1:]), {})

@@ -124,38 +124,6 @@ def answer(vms: list[Object], sides: list[list[Object]], *, new: bool) -> list[O
     return found
 
 
-@pytest.mark.parametrize("new", [False, True])
-@settings(max_examples=100)
-@given(FLEET, st.tuples(TYPES, TYPES), st.tuples(PREFERENCES, PREFERENCES), st.tuples(SETTINGS, SETTINGS))
-def test_each_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
-    new: bool, fleet: list[Any], types: Any, preferences: Any, clusters: Any
-) -> None:
-    vms = [machine(f"vm-{number}", shape, own) for number, (shape, own) in enumerate(fleet)]
-    revisions = [revision(space, f"rev-{number}", number) for space in ("a", "b") for number in (1, 2)]
-    large = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}}
-    sides = [
-        [
-            *revisions,
-            *(claim(f"vm-{number}", own, own["inferred"][side]) for number, (_, own) in enumerate(fleet)),
-            *({**instancetype(space, large), "metadata": {"name": "large", "namespace": space}} for space in ("a", "b")),
-            {
-                "apiVersion": "kubevirt.io/v1",
-                "kind": "KubeVirt",
-                "metadata": {"name": "kubevirt"},
-                "spec": {"configuration": cluster},
-            },
-            *(part for space in ("a", "b") for part in (instancetype(space, size), preference(space, wish))),
-        ]
-        for side, (size, wish, cluster) in enumerate(zip(types, preferences, clusters, strict=True))
-    ]
-    alone = [record for vm in vms for record in answer([vm], sides, new=new)]
-
-    def place(record: Object) -> tuple[str, str]:
-        return record["namespace"], record["name"]
-
-    assert answer(vms, sides, new=new) == sorted(alone, key=place)
-
-
 def at(vm: Object, *path: Any) -> Any:
     return at(vm[path[0]], *path[1:]) if path else vm
 
@@ -189,38 +157,6 @@ EDITS = {
     "model": lambda vm: at(vm, *DOMAIN, "devices", "interfaces", 0).update(model="e1000e"),
 }
 EDITED = st.lists(st.lists(st.sampled_from(sorted(EDITS)), min_size=1, max_size=2), min_size=1, max_size=2)
-
-
-@pytest.mark.parametrize("new", [False, True])
-@settings(max_examples=80, deadline=None)
-@given(FLEET, EDITED, st.tuples(TYPES, TYPES), SETTINGS)
-def test_each_edited_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
-    new: bool, fleet: list[Any], edits: list[list[str]], types: Any, cluster: Any
-) -> None:
-    befores = [machine(f"vm-{number}", shape, own) for number, (shape, own) in enumerate(fleet)]
-    afters = copy.deepcopy(befores)
-    for number, vm in enumerate(afters):
-        for edit in edits[number % len(edits)]:
-            EDITS[edit](vm)
-    around = [
-        *(revision(space, f"rev-{number}", number) for space in ("a", "b") for number in (1, 2)),
-        *(claim(f"vm-{number}", own, own["inferred"][0]) for number, (_, own) in enumerate(fleet)),
-        *({**instancetype(space, types[1]), "metadata": {"name": "large", "namespace": space}} for space in ("a", "b")),
-        {
-            "apiVersion": "kubevirt.io/v1",
-            "kind": "KubeVirt",
-            "metadata": {"name": "kubevirt"},
-            "spec": {"configuration": cluster},
-        },
-        *(part for space in ("a", "b") for part in (instancetype(space, types[0]), preference(space, {}))),
-    ]
-
-    def records(olds: list[Object], news: list[Object]) -> list[Object]:
-        found: list[Object] = krm_fn.diff({"items": [*olds, *around]}, {"items": [*news, *around]}, new=new)["vms"]
-        return found
-
-    alone = [record for old, now in zip(befores, afters, strict=True) for record in records([old], [now])]
-    assert records(befores, afters) == sorted(alone, key=lambda record: (record["namespace"], record["name"]))
 
 
 def work(sizes: Iterable[int]) -> int:
@@ -271,3 +207,67 @@ def test_vms_keep_the_revision_that_their_own_status_names() -> None:
 def test_vms_start_with_what_their_own_claims_say() -> None:
     found = alike_but_for("inferred", ["small", "large"], {"inferFromVolume": "root"}, new=True)
     assert [each["guest"]["vcpus"] for each in found] == [{"old": 4, "new": 5}, {"old": 8, "new": 9}]
+
+
+@pytest.mark.parametrize("new", [False, True])
+@settings(max_examples=100)
+@given(FLEET, st.tuples(TYPES, TYPES), st.tuples(PREFERENCES, PREFERENCES), st.tuples(SETTINGS, SETTINGS))
+def test_each_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
+    new: bool, fleet: list[Any], types: Any, preferences: Any, clusters: Any
+) -> None:
+    vms = [machine(f"vm-{number}", shape, own) for number, (shape, own) in enumerate(fleet)]
+    revisions = [revision(space, f"rev-{number}", number) for space in ("a", "b") for number in (1, 2)]
+    large = {"cpu": {"guest": 8}, "memory": {"guest": "8Gi"}}
+    sides = [
+        [
+            *revisions,
+            *(claim(f"vm-{number}", own, own["inferred"][side]) for number, (_, own) in enumerate(fleet)),
+            *({**instancetype(space, large), "metadata": {"name": "large", "namespace": space}} for space in ("a", "b")),
+            {
+                "apiVersion": "kubevirt.io/v1",
+                "kind": "KubeVirt",
+                "metadata": {"name": "kubevirt"},
+                "spec": {"configuration": cluster},
+            },
+            *(part for space in ("a", "b") for part in (instancetype(space, size), preference(space, wish))),
+        ]
+        for side, (size, wish, cluster) in enumerate(zip(types, preferences, clusters, strict=True))
+    ]
+    alone = [record for vm in vms for record in answer([vm], sides, new=new)]
+
+    def place(record: Object) -> tuple[str, str]:
+        return record["namespace"], record["name"]
+
+    assert answer(vms, sides, new=new) == sorted(alone, key=place)
+
+
+@pytest.mark.parametrize("new", [False, True])
+@settings(max_examples=80, deadline=None)
+@given(FLEET, EDITED, st.tuples(TYPES, TYPES), SETTINGS)
+def test_each_edited_vm_of_a_fleet_gets_the_record_that_it_gets_alone(
+    new: bool, fleet: list[Any], edits: list[list[str]], types: Any, cluster: Any
+) -> None:
+    befores = [machine(f"vm-{number}", shape, own) for number, (shape, own) in enumerate(fleet)]
+    afters = copy.deepcopy(befores)
+    for number, vm in enumerate(afters):
+        for edit in edits[number % len(edits)]:
+            EDITS[edit](vm)
+    around = [
+        *(revision(space, f"rev-{number}", number) for space in ("a", "b") for number in (1, 2)),
+        *(claim(f"vm-{number}", own, own["inferred"][0]) for number, (_, own) in enumerate(fleet)),
+        *({**instancetype(space, types[1]), "metadata": {"name": "large", "namespace": space}} for space in ("a", "b")),
+        {
+            "apiVersion": "kubevirt.io/v1",
+            "kind": "KubeVirt",
+            "metadata": {"name": "kubevirt"},
+            "spec": {"configuration": cluster},
+        },
+        *(part for space in ("a", "b") for part in (instancetype(space, types[0]), preference(space, {}))),
+    ]
+
+    def records(olds: list[Object], news: list[Object]) -> list[Object]:
+        found: list[Object] = krm_fn.diff({"items": [*olds, *around]}, {"items": [*news, *around]}, new=new)["vms"]
+        return found
+
+    alone = [record for old, now in zip(befores, afters, strict=True) for record in records([old], [now])]
+    assert records(befores, afters) == sorted(alone, key=lambda record: (record["namespace"], record["name"]))

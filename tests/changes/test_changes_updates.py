@@ -8,6 +8,7 @@ import pytest
 from diffing import Object, vm, with_sockets
 
 import krm_fn
+from krm_fn.kubevirt.updates import power
 
 EVICT, HOOKS = "descheduler.alpha.kubernetes.io/evict", "kubevirt.io/skip-backup-hooks"
 WAITS = {"kubevirt.io/immediate-data-volume-creation": "false"}
@@ -20,7 +21,9 @@ def asked(release: str) -> Object:
     return {**config, "spec": {"kubevirtVersion": release}}
 
 
-def told(base: list[Object], head: list[Object], release: str = "1.9", **configuration: Any) -> Object:
+def told(
+    base: list[Object], head: list[Object], release: str = "1.9", *, migratable: bool | str = "auto", **configuration: Any
+) -> Object:
     """The only record of a pair."""
     cluster = {
         "apiVersion": "kubevirt.io/v1",
@@ -28,7 +31,8 @@ def told(base: list[Object], head: list[Object], release: str = "1.9", **configu
         "metadata": {"name": "kubevirt"},
         "spec": {"configuration": configuration, "workloadUpdateStrategy": {"workloadUpdateMethods": ["LiveMigrate"]}},
     }
-    (record,) = krm_fn.diff(*({"items": [*side, cluster], "functionConfig": asked(release)} for side in (base, head)))["vms"]
+    pair = ({"items": [*side, cluster], "functionConfig": asked(release)} for side in (base, head))
+    (record,) = krm_fn.diff(*pair, migratable=migratable)["vms"]
     found: Object = record
     return found
 
@@ -92,6 +96,19 @@ def test_an_interface_that_leaves_and_moves_to_another_network_needs_a_migration
     }
 
 
+@pytest.mark.parametrize(
+    ("release", "migratable", "restarts"), [("1.9", False, False), ("1.10", False, True), ("1.10", True, False)]
+)
+def test_another_network_needs_a_restart_where_the_vm_cannot_migrate_since_1_10(release, migratable, restarts) -> None:
+    record = told([plugged()], [plugged("red")], release, migratable=migratable)
+    assert ("restartRequired" in record, "live" in record) == (restarts, not restarts)
+
+
+def test_a_vm_that_is_run_again_on_failure_starts_when_the_strategy_comes_and_not_once_it_is_stopped() -> None:
+    machine = vm(runStrategy="RerunOnFailure")
+    assert [power.starts(machine, before) for before in ("", "Always", "Halted", "RerunOnFailure")] == [True, True, True, False]
+
+
 @pytest.mark.parametrize(("release", "migrates"), [("1.5", False), ("1.6", True)])
 def test_a_new_interface_asks_for_a_migration_since_1_6(release: str, migrates: bool) -> None:
     record = told([unplugged()], [plugged()], release)
@@ -128,6 +145,12 @@ def claiming(claim: str, **more: Any) -> Object:
     spec["domain"]["devices"]["disks"] = [{"name": "root", "disk": {"bus": "virtio"}}]
     spec["volumes"] = [{"name": "root", "persistentVolumeClaim": {"claimName": claim}}]
     return machine
+
+
+@pytest.mark.parametrize(("release", "checked"), [("1.7.4", False), ("1.8.4", False), ("1.8.5", True), ("1.9", True)])
+def test_a_claim_that_is_missing_stops_the_migration_since_1_8_5_and_1_9(release: str, checked: bool) -> None:
+    record = told([claiming("old")], [claiming("new", updateVolumesStrategy="Migration")], release)
+    assert ("doesn't exist" in record.get("volumesChange", "")) is checked
 
 
 def test_a_migration_of_volumes_to_a_claim_that_is_missing_does_not_start() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from checking import run as called
 from running import NEWEST_KUSTOMIZE, ROOT, on_path
 
 VM = """\
@@ -61,16 +62,7 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata:
 
 
 def run(*arguments, cwd, stdin="", **more):
-    return subprocess.run(
-        [sys.executable, "-m", "krm_fn", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **more},
-        check=False,
-        timeout=60,
-    )
+    return subprocess.CompletedProcess(arguments, *called(*arguments, cwd=cwd, stdin=stdin, **more))
 
 
 def render(*arguments, cwd, **more):
@@ -368,11 +360,11 @@ def test_a_kustomization_is_built_and_rendered(folder):
 
 
 @pytest.mark.usefixtures("build")
-def test_a_build_that_fails_is_passed_on(folder):
+def test_a_build_that_fails_is_passed_on(folder, capfd):
     (folder / "kustomization.yaml").write_text("resources: [absent.yaml]\n")
     done = render("-k", ".", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "absent.yaml" in done.stderr
+    assert "absent.yaml" in capfd.readouterr().err  # what the program itself has written
     assert done.stderr.splitlines()[-1].endswith("failed with exit code 1; see its message above")
 
 

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from functions import instancetype, vm
 from markdown_it import MarkdownIt
+from running import NEWEST_KUSTOMIZE, fetched
 
 from krm_fn.base.bundle import Bundle
 from krm_fn.cli import run, sizes
@@ -221,6 +222,12 @@ def test_bytes_are_in_units_that_people_read(amount, text) -> None:
 @pytest.mark.parametrize(("amount", "text"), [("105m", "0.105"), ("2", "2"), ("1500m", "1.5"), ("1n", "0.001"), ("0", "0")])
 def test_cpus_have_three_decimals(amount, text) -> None:
     assert in_cpus(parse(amount)) == text
+
+
+@pytest.fixture
+def kustomize():
+    """The newest one: `tests/repositories/test_building.py` has what the releases do."""
+    return fetched(NEWEST_KUSTOMIZE.name)
 
 
 def test_each_target_of_a_folder_is_a_bundle(tmp_path, capfd, kustomize, monkeypatch) -> None:

@@ -441,3 +441,10 @@ def test_files_that_nothing_delivers_are_listed(here: Path, named: str) -> None:
     tree(here, {"web.yaml": VM % ("web", "1Gi"), "notes.yaml": "a: 1\n"})
     told = json.loads(run("deliveries", named, "-o", "json", cwd=here)[1])["deliveries"]
     assert [(each["by"], each["target"], each["steps"]) for each in told] == [("files", ".", [])]
+
+
+def test_a_folder_that_flux_can_not_build_is_listed_once(here: Path) -> None:
+    files = {"app/vm.yaml": VM % ("web", "1Gi"), "app/bad.yaml": "a: [\n", "clusters/a/web.yaml": flux("app")}
+    _, out, _ = run("deliveries", "-o", "json", cwd=tree(here, files))
+    (row,) = json.loads(out)["deliveries"]
+    assert (row["target"], row["by"], row["unknown"]) == ("app", "Kustomization", ["bad.yaml is no YAML"])

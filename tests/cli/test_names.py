@@ -301,14 +301,14 @@ def test_every_format_takes_each_of_these(fragment: str) -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(file_names, file_names)
 def test_every_format_takes_every_file_name(folder: bytes, file: bytes) -> None:
     path = folder + b"/" + file + b".yaml"
     hold({path: PLAIN, b"other.yaml": PLAIN})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts, texts, texts, texts)
 @example(name="", namespace="", key="$(id)", value="")  # a key like a directive of a patch
 def test_every_format_takes_every_word_of_an_object(name: str, namespace: str, key: str, value: str) -> None:

@@ -15,7 +15,7 @@ from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.config import read
 from krm_fn.config.keys import KEYS
 from krm_fn.config.schema import schema
-from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.releases import MINORS, Release
 from krm_fn.kubevirt.settings import Config
 
 RULE = "unresolved-instancetype"
@@ -174,10 +174,10 @@ def test_a_plain_off_which_readers_take_for_false_is_off():
             ('spec.kubevirtVersion: found 1.9; expected a string in quotes: "1.9" (without quotes, 1.10 would be read as 1.1)'),
         ),
         (
-            own(kubevirtVersion="1.10"),
+            own(kubevirtVersion="1.99"),
             (
-                "spec.kubevirtVersion: unknown KubeVirt release 1.10; expected one of 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, "
-                "1.7, 1.8, 1.9, or a patch release of one; did you mean 1.9"
+                f"spec.kubevirtVersion: unknown KubeVirt release 1.99; expected one of {', '.join(MINORS)}, or a patch "
+                f"release of one; did you mean {MINORS[-1]}"
             ),
         ),
         (
@@ -356,7 +356,7 @@ VERSIONS = [
     "v1.8.1",
     "1.6.3",
     "1.9.0",
-    "1.10",
+    "1.99",
     "1.3",
     "1.09",
     "1.9.00",

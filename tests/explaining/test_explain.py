@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +119,14 @@ def test_the_answer_matches_its_schema(answer: dict[str, Any]) -> None:
     jsonschema.validate(answer, schema())
 
 
-def explained(*words: str, folder: Path = BUNDLE) -> tuple[int, str, str]:
-    return run("explain", *words, cwd=folder, PATH=os.environ["PATH"])
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """The command in a copy of the bundle: where it is, it is a part of this repository, which is read as a whole."""
+    folder = shutil.copytree(BUNDLE, tmp_path_factory.mktemp("quickstart") / "bundle")
+    return partial(run, "explain", cwd=folder)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +139,7 @@ def explained(*words: str, folder: Path = BUNDLE) -> tuple[int, str, str]:
         (["db", "spec.template.spec.domain.cpu"], 3),
     ],
 )
-def test_words_select_vms_and_fields(words: list[str], wanted: int) -> None:
+def test_words_select_vms_and_fields(explained: Command, words: list[str], wanted: int) -> None:
     code, output, _ = explained(".", *words, "-o", "json")
     found = [field for record in json.loads(output)["vms"] for field in record["fields"]]
     assert code == 0
@@ -150,14 +158,14 @@ def test_words_select_vms_and_fields(words: list[str], wanted: int) -> None:
         (["db", "x", "y"], "at most a VM and a field"),
     ],
 )
-def test_wrong_words_are_one_line_with_a_fix(words: list[str], message: str) -> None:
+def test_wrong_words_are_one_line_with_a_fix(explained: Command, words: list[str], message: str) -> None:
     code, output, error = explained(".", *words)
     assert (code, output, error.count("\n")) == (2, "", 1)
     assert message in error
 
 
 @pytest.mark.parametrize("output", ["text", "markdown"])
-def test_the_other_outputs_name_sources(output: str) -> None:
+def test_the_other_outputs_name_sources(explained: Command, output: str) -> None:
     _, text, _ = explained(".", "db", "-o", output)
     assert "shop/db" in text.replace("\\", "")
     assert "spec.memory.guest" in text.replace("\\", "")
@@ -360,7 +368,7 @@ CDROM = f"{DISKS}.cdrom.bus is unset; a preference's spec.devices.preferredCdrom
         ("domain.resources.limits.cpu", "spec.template.spec.domain.resources.limits.cpu is unset; the VM sets it"),
     ],
 )
-def test_an_unset_field_says_what_would_set_it(field: str, line: str) -> None:
+def test_an_unset_field_says_what_would_set_it(explained: Command, field: str, line: str) -> None:
     code, output, error = explained(".", "shop/db", field)
     assert (code, error) == (0, "")
     assert f"  {line}\n" in output
@@ -369,7 +377,7 @@ def test_an_unset_field_says_what_would_set_it(field: str, line: str) -> None:
     assert json.loads(output)["vms"][0]["unset"][0]["path"] in line
 
 
-def test_a_setting_of_the_cluster_sets_a_field_where_defaults_are_written() -> None:
+def test_a_setting_of_the_cluster_sets_a_field_where_defaults_are_written(explained: Command) -> None:
     of = ("shop", "sizes.yaml", "shop/db", "template.spec.evictionStrategy")  # flags do not reach the step of the kustomization
     setting = ("--configuration", "{evictionStrategy: LiveMigrate}")
     _, given, _ = explained(*of, *setting)
@@ -421,7 +429,7 @@ def test_a_field_names_no_path_with_other_parts(field: str, path: str) -> None:
     assert not names(normal(field), path)
 
 
-def test_a_field_that_is_set_is_not_said_to_be_unset() -> None:
+def test_a_field_that_is_set_is_not_said_to_be_unset(explained: Command) -> None:
     for field in ("disks.disk.bus", ".spec.template.spec.domain.cpu"):
         code, output, error = explained(".", "shop/db", field)
         assert (code, error) == (0, "")
@@ -445,7 +453,7 @@ def test_vms_of_one_name_in_two_templates_say_which_template_has_them(tmp_path: 
     assert [each["template"] for each in answer["vms"]] == ["server", "desktop"]
 
 
-def test_a_name_without_the_prefix_that_a_kustomization_adds_is_answered_with_the_whole_name() -> None:
+def test_a_name_without_the_prefix_that_a_kustomization_adds_is_answered_with_the_whole_name(explained: Command) -> None:
     code, _, error = explained(".", "lab/uild")
     assert (code, error) == (2, "kubevirt-render: error: there is no VM lab/uild; expected one of builder, lab/builder\n")
 
@@ -477,14 +485,14 @@ def test_a_setting_of_the_cluster_sets_nothing_in_a_vm_that_is_not_expanded(tmp_
     assert "spec.template.spec.evictionStrategy is unset; the VM sets it" in output
 
 
-def test_a_field_of_another_release_does_not_set_it() -> None:
+def test_a_field_of_another_release_does_not_set_it(explained: Command) -> None:
     _, new, _ = explained(".", "shop/db", "panicDevices.model", "--kubevirt-version", "1.9")
     code, _, error = explained(".", "shop/db", "panicDevices.model", "--kubevirt-version", "1.4")
     assert "preferredPanicDeviceModel" in new
     assert (code, "no field panicDevices.model in KubeVirt 1.4" in error) == (2, True)
 
 
-def test_the_text_is_a_tree_of_what_others_give() -> None:
+def test_the_text_is_a_tree_of_what_others_give(explained: Command) -> None:
     _, output, _ = explained(".", "shop/db")
     lines = output.splitlines()
     assert lines[:4] == [

@@ -9,10 +9,10 @@ from functions import instancetype, vm
 
 from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.cli.argocd import printed
-from krm_fn.hosts.argocd import build, drift
+from krm_fn.hosts.argocd import build
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
-from krm_fn.pipeline import stages
+from krm_fn.pipeline import drift, stages
 from krm_fn.repositories import manifests, parameters
 from krm_fn.sources.reading import of_bytes
 from krm_fn.yamlio import read_stream
@@ -242,7 +242,7 @@ def test_amounts_in_another_spelling_are_reported_and_not_ignored():
     given = vm()
     given["spec"]["template"]["spec"]["domain"]["memory"] = {"guest": "2048Mi"}
     given["spec"]["template"]["spec"]["domain"]["resources"] = {"requests": {"cpu": "1000m", "memory": "1Gi"}}
-    told = [(one.path[4:], one.current, one.stored) for one in drift.respelt([given], of("1.9"))]
+    told = [(one.path[4:], one.current, one.stored) for _, one in drift.respelt([given], of("1.9"))]
     assert told == [(("memory", "guest"), "2048Mi", "2Gi"), (("resources", "requests", "cpu"), "1000m", "1")]
     assert drift.ignored([given], of("1.9")) == []
 

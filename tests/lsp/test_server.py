@@ -16,6 +16,8 @@ from lsprotocol import types as lsp
 from pygls.protocol import default_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
 
+from krm_fn.kubevirt.releases import UNMEASURED
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -26,11 +28,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Client(LanguageClient):
-    """A client that keeps all diagnostics that it was sent."""
+    """A client that keeps all diagnostics and messages that it was sent."""
 
     def __init__(self) -> None:
         super().__init__(converter_factory=default_converter)
         self.received: list[lsp.PublishDiagnosticsParams] = []
+        self.said: list[str] = []
 
 
 def make_client() -> Client:
@@ -39,6 +42,10 @@ def make_client() -> Client:
     @made.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     def receive(params: lsp.PublishDiagnosticsParams) -> None:
         made.received.append(params)
+
+    @made.feature(lsp.WINDOW_SHOW_MESSAGE)
+    def say(params: lsp.ShowMessageParams) -> None:
+        made.said.append(params.message)
 
     return made
 
@@ -303,3 +310,22 @@ async def test_characters_count_as_the_client_counts(client: LanguageClient, fol
     (found,) = await opened(client, folder, wide)
     line = found.range.start.line
     assert (found.range.start, found.range.end) == (lsp.Position(line, 15), lsp.Position(line, 25))
+
+
+@pytest.mark.asyncio
+async def test_a_release_that_is_not_measured_is_said_once(client: LanguageClient, folder: Path) -> None:
+    release = max(UNMEASURED)
+    config = 'apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nspec:\n  kubevirtVersion: "{}"\n'
+    (folder / ".kubevirt-render.yaml").write_text(config.format(".".join(map(str, release))))
+    client.workspace_did_change_watched_files(
+        lsp.DidChangeWatchedFilesParams(
+            [lsp.FileEvent((folder / ".kubevirt-render.yaml").as_uri(), lsp.FileChangeType.Created)]
+        )
+    )
+    await opened(client, folder)
+    await changed(client, folder, WRONG)
+    await changed(client, folder, VM, 3)
+    assert isinstance(client, Client)
+    assert [message.partition(":")[0] for message in client.said] == [
+        f"KubeVirt {'.'.join(map(str, release))} is a preview, made of commit {UNMEASURED[release]}"
+    ]

@@ -13,6 +13,7 @@ import pytest
 from krm_fn.lsp.session import Session
 from tests.growing import WAYS, files_of
 from tests.measuring import calls
+from tests.trees import tree
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLE = ROOT / "kustomization-examples" / "quickstart" / "bundle"
@@ -168,3 +169,76 @@ def test_the_quick_fixes_of_a_whole_file_take_work_that_grows_with_the_file(fold
         return calls(lambda: session.actions("bundle.yaml", 0, text.count("\n")))
 
     assert work(80_000) <= 5 * work(20_000)
+
+
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: vms, namespace: argocd}
+spec:
+  source: {repoURL: "https://git.example.com/fleet.git", path: vms}
+  destination: {server: "https://kubernetes.default.svc", namespace: shop}
+"""
+IGNORED = "  ignoreDifferences: [{group: kubevirt.io, kind: VirtualMachine, jsonPointers: [/spec]}]\n"
+SPELT = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachine
+metadata: {name: web}
+spec:
+  runStrategy: Always
+  template: {spec: {domain: {memory: {guest: 2048Mi}, devices: {}}}}
+"""
+KUSTOMIZATION = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: vms, namespace: flux-system}
+spec:
+  path: ./vms
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+  postBuild: {substituteFrom: [{kind: ConfigMap, name: sizes}]}
+"""
+SIZES = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sizes, namespace: flux-system}\ndata: {TYPE: none}\n"
+STATED = "apiVersion: kubevirt-render.dev/v1alpha1\nkind: RenderVirtualMachines\nmetadata: {name: a}\nspec: {mode: validate}\n"
+PACKAGE = """\
+apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata: {name: a}
+pipeline:
+  mutators: [{image: kubevirt-render, configPath: a.yaml}]
+"""
+TYPED = SPELT.replace("spec:\n", "spec:\n  instancetype: {name: '${TYPE}'}\n", 1).replace("memory: {guest: 2048Mi}, ", "")
+# The files of a workspace, and the one that changes: what an editor shows afterwards is what it shows of the whole anew.
+DECIDING = {
+    "an Application": ({"vms/vm.yaml": SPELT, "apps.yaml": APPLICATION}, "apps.yaml", APPLICATION + IGNORED),
+    "what was no Application": ({"vms/vm.yaml": SPELT, "apps.yaml": "a: b\n"}, "apps.yaml", APPLICATION),
+    "values of Flux": (
+        {"vms/vm.yaml": TYPED, "flux.yaml": KUSTOMIZATION, "sizes.yaml": SIZES},
+        "sizes.yaml",
+        SIZES.replace("none", "u1.small"),
+    ),
+    "the config of a step": (
+        {"vms/vm.yaml": SPELT, "vms/Kptfile": PACKAGE, "vms/a.yaml": STATED},
+        "vms/a.yaml",
+        STATED.replace("mode: validate", "patches: [{patch: [{op: add, path: /spec/runStrategy, value: Never}]}]"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "file", "text"), DECIDING.values(), ids=[*DECIDING])
+@pytest.mark.parametrize("is_saved", [True, False])
+def test_what_decides_how_vms_are_applied_counts_at_once(
+    *, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], file: str, text: str, is_saved: bool
+) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tree(tmp_path, files))
+    session = Session()
+    before = session.begin()
+    if is_saved:
+        (tmp_path / file).write_text(text)
+    else:
+        session.take({file: text})
+    after = {name: found for name, found in session.change([file]).items() if found}
+    (tmp_path / file).write_text(text)
+    assert after == Session().begin()
+    assert after != before

@@ -17,7 +17,7 @@ from krm_fn.rules import registry
 
 FLEET = "fleet"
 FILES = (*files("admission", "matrix", "fuzz"), *(f"{FLEET} {minor}" for minor in ("1.4", "1.9")))
-MOST = 4  # cases of a file
+MOST = 2  # cases of a file
 ALONE = {
     rule for rule, family in registry.ids().items() if family in ("vm", "schema", "admission") or rule == "never-starts"
 }  # they judge one VM by itself

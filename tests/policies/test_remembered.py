@@ -19,24 +19,13 @@ TOGETHER = 8  # objects that each policy is asked about, beside its own
 
 def cases():
     with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        return [case for number, line in enumerate(lines) if number % EVERY == 0 if (case := json.loads(line))["object"]]
+        found = [json.loads(line) for number, line in enumerate(lines) if number % EVERY == 0]
+    return [case for case in found if case["object"] and case["tags"][0] != "cost"]  # these loop for long, and read no object
 
 
 def said(policies, obj):
     WORK.begin(0)
     return [each if isinstance(each, Skipped) else each._values()[1:] for each in policies.failures(obj, obj, "written")]
-
-
-def test_equal_answers_to_objects_of_all_cases():
-    found = cases()
-    assert len(found) > 100
-    for number, case in enumerate(found):
-        given = [each for key in ("policies", "bindings", "params", "namespaces") for each in case.get(key) or ()]
-        remembered = RememberedPolicies(given)
-        objects = [case["object"], *(other["object"] for other in found[number + 1 : number + TOGETHER])]
-        objects += [{**each, "metadata": {**each["metadata"], "name": "other"}} for each in objects]
-        for obj in objects:
-            assert said(remembered, obj) == said(Policies(given), obj), (case["id"], obj["metadata"])
 
 
 def spec(expression, message="", **variables):
@@ -67,6 +56,18 @@ def spec(expression, message="", **variables):
 )
 def test_what_expressions_read(given, verdict):
     assert sorted(reads_of(given).verdict) == sorted(verdict)
+
+
+def test_equal_answers_to_objects_of_all_cases():
+    found = cases()
+    assert len(found) > 100
+    for number, case in enumerate(found):
+        given = [each for key in ("policies", "bindings", "params", "namespaces") for each in case.get(key) or ()]
+        remembered = RememberedPolicies(given)
+        objects = [case["object"], *(other["object"] for other in found[number + 1 : number + TOGETHER])]
+        objects += [{**each, "metadata": {**each["metadata"], "name": "other"}} for each in objects]
+        for obj in objects:
+            assert said(remembered, obj) == said(Policies(given), obj), (case["id"], obj["metadata"])
 
 
 @pytest.mark.parametrize("expression", ["object == 1", "object.map(x, x) == []", "variables.a == 1", "((", "[object] == []"])

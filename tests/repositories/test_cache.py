@@ -417,8 +417,17 @@ def test_a_key_changes_with_the_program_that_builds(repository, tmp_path):
         file.write_text(f"#!/bin/sh\necho {version}\n")
         file.chmod(0o755)
         programs.append(Builder(str(file), ("build",)))
-    found = [made(Options(using=each))[0] for each in (None, *programs)]
-    assert len(set(found)) == 3
+    targets, files = zip(*(made(Options(using=each)) for each in (None, *programs)), strict=True)
+    assert (len(set(targets)), len(set(files))) == (3, 1)
+
+
+def test_files_alone_start_no_program_that_builds(repository, tmp_path):
+    program = tmp_path / "kustomize"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    program.chmod(0o755)
+    keys, (target, files) = Keys(Options(using=Builder(str(program), ("build",)))), units()
+    assert (bool(keys.of(files)), (tmp_path / "started").exists()) == (True, False)
+    assert (bool(keys.of(target)), (tmp_path / "started").exists()) == (True, True)
 
 
 def test_a_key_changes_with_our_version(repository, monkeypatch):

@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 
-from krm_fn.base.errors import UsageError
+from krm_fn.base.errors import InputError, UsageError
 from krm_fn.repositories import commits
+from krm_fn.sources.files import LARGEST
 
 NOBODY = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com"}
 NOBODY |= {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}
@@ -143,3 +144,27 @@ def test_a_name_that_is_no_commit_is_refused(here):
     for name in ("nowhere", blob, "--help", ""):
         with pytest.raises(UsageError, match="there is no commit"):
             commits.repository_of(str(here)).commit(name)
+
+
+def test_a_file_that_is_too_large_keeps_its_size_and_is_not_read(here, tmp_path):
+    with (here / "disk.img").open("wb") as file:
+        file.truncate(LARGEST + 1)
+    (here / "vm.yaml").write_text("a: 1\n")
+    folder, _ = extracted(here, tmp_path)
+    assert (folder / "disk.img").stat().st_size == LARGEST + 1
+    assert (folder / "disk.img").stat().st_blocks == 0
+    assert (folder / "vm.yaml").read_text() == "a: 1\n"
+
+
+def test_a_small_commit_with_very_many_files_is_refused(here):
+    """Folders of ten folders of one digest: what git stores is a few hundred bytes."""
+    (here / "vm.yaml").write_text("a: 1\n")
+    git(here, "add", "-A")
+    entry = f"100644 blob {git(here, 'rev-parse', ':vm.yaml')}"
+    for _ in range(10):
+        listed = "".join(f"{entry}\tsome-name-{number}\n" for number in range(10)).encode()
+        made = subprocess.run(["git", "mktree"], cwd=here, input=listed, check=True, capture_output=True).stdout
+        entry = f"040000 tree {made.decode().strip()}"
+    forged = git(here, "commit-tree", "-m", "change", entry.rpartition(" ")[2])
+    with pytest.raises(InputError, match="has more than 300,000 files"):
+        commits.repository_of(str(here)).entries(forged)

@@ -99,7 +99,8 @@ def test_a_release_without_its_patch_is_refused(text: str) -> None:
 
 def test_releases_of_the_package_are_all_patch_releases_up_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upstream, "NEWEST_PATCH", {(1, 9): 1, (1, 10): 0})
-    assert package_releases() == [(1, 9, 0), (1, 9, 1), (1, 10, 0)]
+    monkeypatch.setattr(upstream, "UNMEASURED", {(1, 9, 2): "release-1.9"})
+    assert package_releases() == [(1, 9, 0), (1, 9, 1), (1, 9, 2), (1, 10, 0)]
 
 
 # What is written

@@ -244,6 +244,38 @@ def test_what_a_guest_keeps_of_its_tpm_or_efi_needs_a_claim(domain) -> None:
     assert found["totals"]["storage"] == {"fast": "10Mi"}
 
 
+TRACKING = {
+    "developerConfiguration": {"featureGates": ["IncrementalBackup"]},
+    "changedBlockTrackingLabelSelectors": {"virtualMachineLabelSelector": {"matchLabels": {"track": "yes"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("release", "size"),
+    [("1.6", None), ("1.7", "10Mi"), ("1.8.4", "10Mi"), ("1.8.5", "522Mi"), ("1.9.0", "10Mi"), ("1.10", "522Mi")],
+)
+def test_changed_blocks_are_kept_in_a_claim_that_is_larger_since_1_8_5_and_1_10(release, size) -> None:
+    found = machine()
+    found["metadata"]["labels"] = {"track": "yes"}
+    (record,) = capacity(found, configuration=TRACKING, kubevirtVersion=release)["vms"]
+    assert [each["size"] for each in record.get("storage", ())] == ([size] if size else [])
+
+
+def test_changed_blocks_are_kept_where_the_selectors_and_the_gate_say_so() -> None:
+    found = machine()
+    assert "storage" not in capacity(found, configuration=TRACKING)["vms"][0]
+    found["metadata"]["labels"] = {"track": "yes"}
+    closed = {**TRACKING, "developerConfiguration": {}}
+    assert "storage" not in capacity(found, configuration=closed)["vms"][0]
+    selector = {"namespaceLabelSelector": {"matchLabels": {"track": "yes"}}}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": {"track": "yes"}}}
+    for items, has in (((space,), True), ((), False)):
+        record = capacity(machine(), *items, configuration={**TRACKING, "changedBlockTrackingLabelSelectors": selector})["vms"][
+            0
+        ]
+        assert ("storage" in record) is has
+
+
 @pytest.mark.parametrize("tpm", [{}, {"persistent": False}, {"persistent": True, "enabled": False}])
 def test_a_tpm_that_keeps_nothing_needs_no_claim(tpm) -> None:
     assert "storage" not in capacity(keeping(devices={"tpm": tpm}))["vms"][0]
@@ -271,3 +303,19 @@ def test_a_quota_counts_the_claim_for_state_and_no_data_volume() -> None:
 
 def test_every_machine_of_a_pool_has_its_claim_for_state() -> None:
     assert capacity(pool(3, keeping(devices={"tpm": {"persistent": True}})))["totals"]["storage"] == {"": "30Mi"}
+
+
+@pytest.mark.parametrize(
+    ("hints", "unknown"), [({}, True), ({"tscFrequency": 2100000000}, False), ({"tscFrequency": "x"}, True)]
+)
+def test_an_instance_that_has_its_frequency_can_be_migrated(hints, unknown) -> None:
+    devices = {"interfaces": [{"name": "default", "masquerade": {}}]}
+    features = {"hyperv": {"reenlightenment": {}}}
+    spec = {
+        "architecture": "amd64",
+        "domain": {"memory": {"guest": "1Gi"}, "devices": devices, "features": features},
+        "networks": [{"name": "default", "pod": {}}],
+    }
+    found = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance", "metadata": {"name": "web"}, "spec": spec}
+    record = capacity({**found, "status": {"topologyHints": hints}})["vms"][0]
+    assert ("unknown" in record["migratable"]) is unknown

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from krm_fn import yamlio
 from krm_fn.cli import run
-from krm_fn.hosts import full_list, function
+from krm_fn.hosts import function
 
 ODD: Any = st.sampled_from([0, 2, True, "", "x", [], {}, ["a"], {"a": 1}, 1.5])
 VERSIONS: Any = st.sampled_from(["v1", "kubevirt.io/v1", "kubevirt.io/v9", "instancetype.kubevirt.io/v1beta1"])
@@ -59,8 +59,8 @@ def hosted(items: list[Any], front: Any, **spec: Any) -> tuple[int, list[Any], l
 def on_all_roads(items: list[Any], folder: Path, files: dict[str, str]) -> None:
     """The function, `render` and `check` of these files, and of stdin, say the same and lose nothing."""
     code, expected, rules = hosted(items, function.run)
-    assert hosted(items, full_list.run) == (code, expected, rules)
-    judged, _, found = hosted(items, full_list.run, mode="validate")
+    assert hosted(items, function.run_all) == (code, expected, rules)
+    judged, _, found = hosted(items, function.run_all, mode="validate")
     for name, text in files.items():
         (folder / name).write_text(text)
         for path, stdin in ((name, ""), ("-", text)):
@@ -130,8 +130,8 @@ def test_a_folder_and_a_kustomization_say_what_the_function_says(
     item = {**vm(), **wrong}
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "a.yaml").write_text(f"---\n# nothing\n---\n{yamlio.dump(item)}---\n")
-    rendered, _, _ = hosted([item], full_list.run)
-    _, _, found = hosted([item], full_list.run, mode="validate")
+    rendered, _, _ = hosted([item], function.run_all)
+    _, _, found = hosted([item], function.run_all, mode="validate")
     for kustomization, expected in (("", found), ("resources: [a.yaml]\n", found + ["kustomization-not-built"] * refused)):
         if kustomization:
             (tmp_path / "here" / "kustomization.yaml").write_text(kustomization)

@@ -22,6 +22,7 @@ from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import ODD, PlainList, read_plain_list
 
 PRESETS = "presets"
+EVERY = 5  # case: what readers may take differently is in many of them
 FILES = (*measured.files("admission", "fuzz", "inference", "matrix", "objects", "revisions"), PRESETS)
 
 # A conflict that an annotation silences, which an escape writes in other letters.
@@ -90,18 +91,13 @@ def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[st
         if repr(text.items) != repr(plain.items) or repr(text.head) != repr(plain.head):
             yield f"{name} values"
     items, findings, written = outcome_of(plain)
-    others = outcome_of(whole)
-    if repr(others[0]) != repr(items):
-        yield "rendered values"
-    if others[1] != findings:
-        yield "findings"
-    if others[2] != written:
-        yield "bytes"
     out = io.BytesIO()
     function.run(data, out, io.StringIO())
     if out.getvalue() != written:
         yield "the function's bytes"
     said = results.merge(None, findings) if findings else []
+    if write_resource_list(whole, items, said) != written:
+        yield "bytes"
     if write_resource_list(with_carriage_returns, items, said) != written.replace(b"\n", b"\r\n"):
         yield "CRLF bytes"
 
@@ -110,7 +106,7 @@ def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[st
 def test_both_readers_lead_to_the_same(name: str, cases: measured.Cases, record_property: Any) -> None:
     wrong: list[tuple[str, list[str]]] = []
     count = left = 0
-    for case in bundles_of_presets() if name == PRESETS else cases(name):
+    for case in bundles_of_presets() if name == PRESETS else cases(name, every=EVERY):
         data = kustomized(case)
         plain = read_plain_list(data, "")
         assert isinstance(plain, PlainList), case["id"]

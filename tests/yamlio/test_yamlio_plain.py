@@ -19,7 +19,8 @@ from krm_fn.yamlio import write_resource_list
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.nodes import Node
-from krm_fn.yamlio.plain.lines import NotPlain, read
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import is_rich, read
 from krm_fn.yamlio.plain.text import PlainList, read_plain_list
 from krm_fn.yamlio.plain.tree import tree
 from krm_fn.yamlio.positions import read_positions
@@ -55,7 +56,7 @@ def agrees(text: str) -> bool:
     assert same(found[0] if first_entry else found, wanted)
     assert repr(found[0] if first_entry else found) == repr(wanted)
     assert not anchors
-    assert shape(tree(text)) == shape(read_positions(text, first_entry=first_entry))
+    assert is_rich(text) or shape(tree(text)) == shape(read_positions(text, first_entry=first_entry))
     return True
 
 
@@ -147,3 +148,53 @@ def test_both_readers_give_the_same_places(seed: int) -> None:
     for number, item in enumerate(whole.items):
         for path in ((), *(((key,) for key in item) if isinstance(item, dict) else ())):
             assert plain.place(number, path) == whole.place(number, path)
+
+
+QUOTED = (
+    ("a: 'it''s'\n", {"a": "it's"}),
+    ('a: "b\\tc \\x41\\u00e9\\U0001F600"\n', {"a": "b\tc Aé😀"}),
+    ('a: "one\n  two\n\n  three\\\n  \\ four"\nb: 1\n', {"a": "one two\nthree four", "b": 1}),
+    ("a: 'one\n  it''s two\n\n\n  three' # why\n", {"a": "one it's two\n\nthree"}),
+    ("a: >\n  one\n  two\n\n  three\n    more\n  last\nb: >-\n  x\n  y\n", {"a": "one two\nthree\n  more\nlast\n", "b": "x y"}),
+    ("a: [x, 'y', {b: 1}] # c\nd: { e: f, 'g': [] }  \n", {"a": ["x", "y", {"b": 1}], "d": {"e": "f", "g": []}}),
+    ("a:   b # c: d\ne: # f\n  g: h  \n", {"a": "b", "e": {"g": "h"}}),
+)
+
+
+@pytest.mark.parametrize(("text", "value"), QUOTED)
+def test_the_strict_reader_takes_what_people_write(text: str, value: object) -> None:
+    assert read(text) == value
+    assert agrees(text)
+
+
+LEFT = r"""
+a: "\ud800"
+a: "\q"
+a: [b
+a: 'b'c
+a: {b:1}
+a: [&x b]
+a: 'b
+a: "b\"
+a: {b: 1, b: 2}
+"""
+
+
+@pytest.mark.parametrize("text", LEFT.strip().split("\n"))
+def test_the_strict_reader_leaves_to_libyaml_what_it_is_not_sure_of(text: str) -> None:
+    with pytest.raises(NotPlain):
+        read(text + "\n")
+
+
+@many
+@given(seeds)
+def test_both_readers_agree_on_mangled_items_of_many_hands(seed: int) -> None:
+    rng = Random(seed)
+    text = mangled(rng, rng.choice(OF_HANDS))
+    try:
+        agrees(text)
+    except InputError:
+        pytest.fail(f"libyaml refuses {text!r}")
+
+
+OF_HANDS = items_of(runpy.run_path(str(ROOT / "bench" / "hands.py"))["written"](400, 3).decode())

@@ -227,21 +227,21 @@ ALL_WAYS = ("render", "validate", "check")
 VALIDATE = "  spec:\n    mode: validate\n"
 IGNORE = "    annotations:\n      kubevirt-render.dev/ignore: |\n"
 WRONG = {
-    "unknown-keys": Wrong(lambda: numbered("  k{}: 1\n", 200_000), " has no field k", holder="vm"),
+    "unknown-keys": Wrong(lambda: numbered("  k{}: 1\n", 50_000), " has no field k", holder="vm"),
     "misspelt-keys": Wrong(
-        lambda: with_disks("            - {}\n", numbered("            disk{}: 1\n", 100_000)), " has no field disk"
+        lambda: with_disks("            - {}\n", numbered("            disk{}: 1\n", 25_000)), " has no field disk"
     ),
-    "null-disks": Wrong(lambda: with_disks("            - null\n" * 500_000), "an item of disks is null"),
-    "null-items": Wrong(lambda: "- null\n" * 500_000, "of the list is null", ways=ALL_WAYS, is_error=False),
-    "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 100_000), "is used by disks[0] too"),
+    "null-disks": Wrong(lambda: with_disks("            - null\n" * 100_000), "an item of disks is null"),
+    "null-items": Wrong(lambda: "- null\n" * 100_000, "of the list is null", ways=ALL_WAYS, is_error=False),
+    "disks-of-one-name": Wrong(lambda: with_disks("            - name: a\n" * 25_000), "is used by disks[0] too"),
     "fields-that-are-gone": Wrong(
-        lambda: with_disks(numbered("            - name: d{}\n              volumeName: x\n", 50_000)),
+        lambda: with_disks(numbered("            - name: d{}\n              volumeName: x\n", 20_000)),
         "KubeVirt 0.13 removed",
         ways=ALL_WAYS,
     ),
-    "labels": Wrong(lambda: with_metadata("    labels:\n" + numbered("      -a{}: x\n", 100_000)), "is not valid"),
+    "labels": Wrong(lambda: with_metadata("    labels:\n" + numbered("      -a{}: x\n", 25_000)), "is not valid"),
     "ignores": Wrong(
-        lambda: with_metadata(IGNORE + numbered("        rule{}: why\n", 50_000)),
+        lambda: with_metadata(IGNORE + numbered("        rule{}: why\n", 20_000)),
         " is not a rule; ",
         ways=ALL_WAYS,  # annotations of this size are an error of their own
     ),
@@ -295,9 +295,13 @@ def test_the_function_ends_cleanly_on_both_roads(row: Row, tmp_path: Path) -> No
         hold(run(listed(lines, row.holder, large=True), tmp_path), row, text)
 
 
-@pytest.mark.parametrize("command", ["render", "check"])
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_the_command_ends_cleanly(row: Row, command: str, tmp_path: Path) -> None:
+# `render` does what the function does: one row of each error and holder shows that.
+RENDERED = {(row.error, row.holder): name for name, row in ROWS.items()}.values()
+
+
+@pytest.mark.parametrize(("command", "name"), [*(("check", name) for name in ROWS), *(("render", name) for name in RENDERED)])
+def test_the_command_ends_cleanly(command: str, name: str, tmp_path: Path) -> None:
+    row = ROWS[name]
     ran = run(listed(row.build(), row.holder), tmp_path, command, "-")
     if row.error and (command, row.error) not in SILENT:
         assert ran.err.endswith(f"{row.error}\n")

@@ -118,3 +118,12 @@ def test_quotes_are_kept_in_brackets_and_lists(before: str, after: str) -> None:
     text = read_stream(before.encode())
     text.quotes = True
     assert write_stream(text, [{"a": [{"b": "z"}]}]).decode() == after
+
+
+def test_a_comment_that_ends_in_a_question_mark_marks_no_key() -> None:
+    before = "a: # why?\n  b: 1 # one\n# and?\nc:\n  d: {e: 1} # ?\n"
+    text = read_stream(b"x: &x 1\n" + before.encode())
+    (old,) = text.items
+    new = {**old, "a": {"b": 1, "added": 2}, "c": {"d": {"e": 2}}}
+    after = "x: &x 1\na: # why?\n  b: 1 # one\n  added: 2\n# and?\nc:\n  d: {e: 2} # ?\n"
+    assert write_stream(text, [new]).decode() == after

@@ -37,7 +37,7 @@ def write(report: SizesReport) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*(head.lower().replace(" ", "_") for head in report.heads), *FIGURES, *cost))
     writer.writerows(
-        (*map(_text, row.labels), *_figures(row), *([exact(Fraction(row.cost))] if cost else [])) for row in report.rows
+        (*map(text, row.labels), *_figures(row), *([exact(Fraction(row.cost))] if cost else [])) for row in report.rows
     )
     return out.getvalue()
 
@@ -61,7 +61,7 @@ def number(amount: Quantity) -> str:
     return f"{whole}.{rest:09}".rstrip("0").rstrip(".")
 
 
-def _text(text: str) -> str:
+def text(written: str) -> str:
     """Text of users that no spreadsheet runs."""
-    shown = plain(text)
+    shown = plain(written)
     return f"'{shown}" if len(shown) > 1 and shown[:1] in FORMULA else shown

@@ -15,7 +15,7 @@ from krm_fn.base.wording import listed
 from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
 from krm_fn.kubevirt.admission.scope import Scope
-from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.releases import Bound, Version, bound_text
 
 Test = Callable[[Any, Object, Scope], object]
 
@@ -23,9 +23,9 @@ Test = Callable[[Any, Object, Scope], object]
 LABEL_FORM = "use at most 63 of a-z, 0-9 and '-', with a letter or digit at both ends"
 
 
-def new_since(release: Version, message: str) -> str:
-    """The message of a check that the releases before `release` do not have."""
-    return f"{message}; KubeVirt checks this since {'.'.join(map(str, release))}"
+def new_since(since: Bound, message: str) -> str:
+    """The message of a check that the releases before do not have."""
+    return f"{message}; KubeVirt checks this since {bound_text(since)}"
 
 
 class Check(Value):
@@ -50,8 +50,8 @@ class Check(Value):
     gate: str = ""
     known: tuple[str, ...] = ()
     is_new: bool = False
-    since: Version = ()
-    until: Version = ()
+    since: Bound = ()
+    until: Bound = ()
 
     @property
     def wording(self) -> str:

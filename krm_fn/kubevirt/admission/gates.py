@@ -15,7 +15,7 @@ BETA_IS_OPEN: Version = (1, 9)
 
 # The minor releases that the table was made from, and each gate with the states it went through and the release that brought
 # each; "" where a release dropped it. Releases before the first don't have the gate. Made by scripts/make_gates.py.
-RELEASES = ((1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (1, 8), (1, 9))
+RELEASES = ((1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (1, 6), (1, 7), (1, 8), (1, 9), (1, 10))
 GATES: dict[str, tuple[tuple[str, Version], ...]] = {
     "AlignCPUs": ((ALPHA, (1, 1, 1)),),
     "AutoResourceLimitsGate": ((ALPHA, (1, 0, 1)), (GA, (1, 5))),
@@ -27,7 +27,7 @@ GATES: dict[str, tuple[tuple[str, Version], ...]] = {
     "CPUManager": ((ALPHA, (1, 0)),),
     "CPUNodeDiscovery": ((ALPHA, (1, 0)), (GA, (1, 1))),
     "CrossArchitectureVirtualization": ((ALPHA, (1, 9)),),
-    "DecentralizedLiveMigration": ((ALPHA, (1, 6)),),
+    "DecentralizedLiveMigration": ((ALPHA, (1, 6)), (BETA, (1, 10))),
     "DeclarativeHotplugVolumes": ((ALPHA, (1, 6)), (BETA, (1, 9))),
     "DisableCustomSELinuxPolicy": ((ALPHA, (1, 0)), (GA, (1, 5))),
     "DisableMDEVConfiguration": ((ALPHA, (1, 0)), (DEPRECATED, (1, 8))),
@@ -55,10 +55,11 @@ GATES: dict[str, tuple[tuple[str, Version], ...]] = {
     "InstancetypeReferencePolicy": ((ALPHA, (1, 4)), (BETA, (1, 5)), (GA, (1, 6))),
     "IOMMUFD": ((ALPHA, (1, 9)),),
     "KubevirtSeccompProfile": ((ALPHA, (1, 0)), (BETA, (1, 7))),
-    "LibvirtHooksServerAndClient": ((ALPHA, (1, 8)), (BETA, (1, 9))),
+    "LibvirtHooksServerAndClient": ((ALPHA, (1, 8)), (BETA, (1, 9)), (GA, (1, 10))),
     "LiveMigration": ((GA, (1, 0)),),
     "LiveUpdateNADRef": ((BETA, (1, 8)), (GA, (1, 9))),
     "Macvtap": ((ALPHA, (1, 0)), (DEPRECATED, (1, 2)), (DISCONTINUED, (1, 3))),
+    "MigrationDowntimeTuning": ((ALPHA, (1, 10)),),
     "MigrationPriorityQueue": ((ALPHA, (1, 7)), (BETA, (1, 8)), (GA, (1, 9))),
     "MigrationStallDetection": ((ALPHA, (1, 9)),),
     "MultiArchitecture": ((ALPHA, (1, 0)), (DEPRECATED, (1, 8))),
@@ -93,7 +94,7 @@ GATES: dict[str, tuple[tuple[str, Version], ...]] = {
     "VGPULiveMigration": ((ALPHA, (1, 9)),),
     "VideoConfig": ((ALPHA, (1, 6)), (BETA, (1, 7)), (GA, (1, 9))),
     "VMExport": ((ALPHA, (1, 0)), (BETA, (1, 6)), (GA, (1, 9))),
-    "VmiMemoryOverheadReport": ((ALPHA, (1, 8)), (BETA, (1, 9))),
+    "VmiMemoryOverheadReport": ((ALPHA, (1, 8)), (BETA, (1, 9)), (GA, (1, 10))),
     "VMLiveUpdateFeatures": ((ALPHA, (1, 0)), (GA, (1, 5))),
     "VMPersistentState": ((ALPHA, (1, 0)), (GA, (1, 6))),
     "VMStatsCollector": ((ALPHA, (1, 9)),),

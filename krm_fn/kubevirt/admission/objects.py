@@ -1,15 +1,16 @@
-"""Admission of the other kinds: instances, replica sets, pools, presets, instancetypes, preferences."""
+"""Admission of the other kinds: instances, replica sets, pools, presets, instancetypes, preferences, migration policies."""
 
 from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
-from krm_fn.base.objects import Object, group_of, kind_of, labels_of
+from krm_fn.base.objects import Object, group_of, kind_of, labels_of, text
 from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission import specs
+from krm_fn.kubevirt.admission.amounts import quantity, units
 from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.check_tree import CheckTree
-from krm_fn.kubevirt.admission.checks import Check, Group, count, number, required
+from krm_fn.kubevirt.admission.checks import Check, Group, count, gated, number, required
 from krm_fn.kubevirt.admission.fields import (
     data_volume_templates,
     disks,
@@ -31,6 +32,7 @@ from krm_fn.kubevirt.releases import Release, Version
 
 REPLICA_SETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmirs-admitter.go:ValidateVMIRSSpec"
 POOLS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:"
+POLICIES = "pkg/virt-api/webhooks/validating-webhook/admitters/migrationpolicy-admitter.go:"
 PRESETS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-preset-admitter.go:ValidateVMIPresetSpec"
 
 REPLICA_SET = HOLDERS["kubevirt.io", "VirtualMachineInstanceReplicaSet"]
@@ -86,6 +88,85 @@ PRESET_GROUPS = (
     *firmware.GROUPS,
 )
 PRESET_EXAMINATIONS = (disks.disk_named_twice, disks.block_size)
+
+
+STALL, TUNING = "MigrationStallDetection", "MigrationDowntimeTuning"
+STALL_SINCE: Version = (1, 9)
+TUNING_SINCE: Version = (1, 10)
+# The factors of the stall detector with their bounds; the first one must be above zero.
+FACTORS: tuple[tuple[str, int, int | None], ...] = (
+    ("ewmaAlpha", 0, 1),
+    ("precopyPossibleFactor", 1, None),
+    ("patienceWindowDecayFactor", 0, 1),
+    ("completionTimeoutFactor", 1, None),
+)
+
+
+def _factor(key: str, low: int, high: int | None) -> Check:
+    def refuses(value: object, _item: object, scope: Scope) -> bool:
+        factor = _amount(value, scope.release)
+        below = factor is None or factor < low or (key == "ewmaAlpha" and factor == 0)
+        return below or (high is not None and factor is not None and factor > high)
+
+    above = "above 0" if key == "ewmaAlpha" else f"at least {low}"
+    bounds = f"{above}{'' if high is None else f' and at most {high}'}"
+    return Check(
+        at=("experimental", "stallDetector", key),
+        refuses=refuses,
+        message=f"{key} {{value}} must be a number with at most 3 decimal places, {bounds}; correct it",
+        since=STALL_SINCE,
+        upstream=POLICIES + "validateStallDetectorFactor",
+    )
+
+
+def _amount(value: object, release: Release) -> float | None:
+    """The number in a factor with at most three decimal places; None for anything else. Before 1.10 it is no quantity."""
+    try:
+        read = quantity(value) if release.within(since=TUNING_SINCE) else None
+        found = read.nanos / 10**9 if read else float(text(value).replace("_", "no number"))
+    except ValueError:
+        return None
+    return found if abs(found) < float("inf") and abs(found - round(found, 3)) <= 1e-9 else None
+
+
+POLICY_GROUPS = (
+    Group(
+        at=(),
+        checks=(
+            Check(
+                at=("completionTimeoutPerGiB",),
+                refuses=lambda value, _item, _scope: number(value) < 0,
+                message="completionTimeoutPerGiB {value} must not be negative; set it to zero or more",
+                upstream=POLICIES + "Admit",
+            ),
+            Check(
+                at=("bandwidthPerMigration",),
+                refuses=lambda value, _item, _scope: units(value) < 0,
+                message="bandwidthPerMigration {value} must not be negative; set it to zero or more",
+                upstream=POLICIES + "Admit",
+            ),
+            gated(("maxDowntimeMs",), STALL, since=STALL_SINCE, until=TUNING_SINCE, upstream=POLICIES + "Admit"),
+            Check(
+                at=("maxDowntimeMs",),
+                refuses=lambda _value, _item, scope: not (scope.gate(STALL) or scope.gate(TUNING)),
+                message=f"maxDowntimeMs needs the feature gate {STALL} or {TUNING}; enable one of them, or remove the field",
+                gate=STALL,
+                since=TUNING_SINCE,
+                upstream=POLICIES + "Admit",
+            ),
+            gated(("experimental", "stallDetector"), STALL, since=STALL_SINCE, upstream=POLICIES + "Admit"),
+            gated(("experimental", "downtimeTuning"), TUNING, since=TUNING_SINCE, upstream=POLICIES + "Admit"),
+            Check(
+                at=("experimental",),
+                refuses=lambda value, _item, _scope: count(as_map(value), ("stallDetector", "downtimeTuning")) > 1,
+                message="stallDetector and downtimeTuning exclude each other; remove one of them",
+                since=TUNING_SINCE,
+                upstream=POLICIES + "Admit",
+            ),
+            *(_factor(*each) for each in FACTORS),
+        ),
+    ),
+)
 
 
 def _is_part(value: object) -> bool:
@@ -187,6 +268,10 @@ def _preset(request: _Request) -> Iterator[Cause]:
     yield from _check_tree("preset", request.release).run(request.scope())
 
 
+def _policy(request: _Request) -> Iterator[Cause]:
+    yield from _check_tree("migration policy", request.release).run(request.scope())
+
+
 def _instancetype(request: _Request) -> Iterator[Cause]:
     yield from _check_tree("instancetype", request.release).run(request.scope())
 
@@ -200,6 +285,7 @@ KINDS = {
     ("kubevirt.io", "VirtualMachineInstanceReplicaSet"): _replica_set,
     ("kubevirt.io", "VirtualMachineInstancePreset"): _preset,
     ("pool.kubevirt.io", "VirtualMachinePool"): _pool,
+    ("migrations.kubevirt.io", "MigrationPolicy"): _policy,
     ("instancetype.kubevirt.io", "VirtualMachineInstancetype"): _instancetype,
     ("instancetype.kubevirt.io", "VirtualMachineClusterInstancetype"): _instancetype,
     ("instancetype.kubevirt.io", "VirtualMachinePreference"): _preference,
@@ -226,6 +312,7 @@ def _check_tree(name: str, release: Release) -> CheckTree:
                 specs.GROUPS,
                 (*specs.EXAMINATIONS, *earlier_releases.TEMPLATE_EXAMINATIONS, *specs.VM_EXAMINATIONS),
             ),
+            "migration policy": (POLICY_GROUPS, ()),
             "preset": (PRESET_GROUPS, PRESET_EXAMINATIONS),
             "instancetype": (instancetypes.INSTANCETYPE_GROUPS, ()),
             "preference": (instancetypes.PREFERENCE_GROUPS, instancetypes.PREFERENCE_EXAMINATIONS),

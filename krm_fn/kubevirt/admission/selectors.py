@@ -1,6 +1,7 @@
 """Label and node selectors, in all places of objects.
 
-upstream: pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go, and apimachinery's apis/meta/v1/validation
+upstream: pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go:validateAffinity;
+k8s.io/apimachinery/pkg/apis/meta/v1/validation
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Position:
 
 
 def label_selector(selector: object, place: Position) -> Iterator[Cause]:
-    """The causes in a label selector. upstream: ValidateLabelSelector"""
+    """The causes in a label selector. upstream: k8s.io/apimachinery pkg/apis/meta/v1/validation:ValidateLabelSelector"""
     for key, value in as_map(as_map(selector).get("matchLabels")).items():
         here = place.below("matchLabels")
         if not is_qualified_name(key):

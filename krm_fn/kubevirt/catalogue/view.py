@@ -9,7 +9,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
-from krm_fn.kubevirt import catalogue, quantity
+from krm_fn.kubevirt import catalogue, quantity, releases
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, KINDS, PREFERENCE, Span, Version
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.releases import Release
@@ -78,17 +78,17 @@ def release_of(text: str) -> Release:
 
     Raises: ConfigError for text of another form, and for a minor release that the table does not have.
     """
-    parts = text.removeprefix("v").split(".")
     known = catalogue.releases()
-    numbers = tuple(int(part) for part in parts if part.isascii() and part.isdigit() and len(part) < 5)
-    of_minor = [version for version in known if version[:2] == numbers[:2]]
-    if len(numbers) != len(parts) or len(parts) not in (2, 3) or not of_minor:
-        first, last = (_dotted(version[:2]) for version in (known[0], known[-1]))
+    try:
+        found = releases.parse(text)
+    except ConfigError:
+        found = None
+    if found is None or found.version < known[0]:
+        first, last = _dotted(known[0][:2]), releases.MINORS[-1]
         raise ConfigError(
             f"no catalogue for {text!r}; expected a KubeVirt release from {first} to {last}, or a patch release of one"
         )
-    major, minor, patch = numbers if len(numbers) == len(of_minor[-1]) else of_minor[-1]
-    return Release(version=(major, minor, patch))
+    return found
 
 
 def rows(release: Release, kind: str) -> tuple[CatalogueRow, ...]:

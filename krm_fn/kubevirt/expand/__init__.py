@@ -51,6 +51,7 @@ __all__ = [
     "set_default_network",
     "set_instance_defaults",
     "set_platform",
+    "without_matchers",
 ]
 
 NO_TEMPLATE = "no-template"
@@ -95,7 +96,7 @@ def expand(
         defaulted = defaults and completed and cluster.known
         unmet += _unmet(spec, instancetype, preference, cluster, release, defaulted=defaulted)
     return Expansion(
-        vm=None if conflicts or refusal else _without_matchers(vm, template),
+        vm=None if conflicts or refusal else without_matchers(vm, template),
         conflicts=conflicts,
         unmet=unmet,
         refusals=(refusal,) if refusal else (),
@@ -135,7 +136,7 @@ def _requires_nothing_of_defaults(requirements: Object, spec: Object, instancety
     return instancetype is not None and requirements.get("architecture") is None and is_set(get(spec, GUEST))
 
 
-def _without_matchers(vm: Object, template: Object) -> Object:
+def without_matchers(vm: Object, template: Object) -> Object:
     """The VM with another template, without the references, whose values the template now has."""
     spec = {key: value for key, value in vm["spec"].items() if key not in ("instancetype", "preference")}
     rendered = {**vm, "spec": {**spec, "template": template}}

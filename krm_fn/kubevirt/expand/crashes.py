@@ -35,7 +35,7 @@ def _adds_features(spec: Object, preference: Object) -> bool:
 
 
 def _spreads(_: Object, preference: Object) -> bool:
-    """upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:applyInstancetypeToVm"""
+    """upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:applyInstancetypeToVm until 1.5"""
     return bool(get(preference, ("cpu", "preferredCPUTopology")) == "preferSpread")
 
 

@@ -24,7 +24,8 @@ class Enabled(Value):
 
 _HYPERV = ("features", "hyperv")
 
-# upstream: api/core/v1/zz_generated.defaults.go:SetObjectDefaults_VirtualMachineInstance; paths below the domain
+# upstream: staging/src/kubevirt.io/api/core/v1/zz_generated.defaults.go:SetObjectDefaults_VirtualMachineInstance
+# Paths are below the domain.
 ENABLED = (
     *(Enabled(path=("clock", "timer", timer), key="present") for timer in ("hpet", "kvm", "pit", "rtc", "hyperv")),
     Enabled(path=("features", "acpi")),
@@ -84,7 +85,7 @@ WATCHDOGS_SINCE = (1, 5)
 def set_vm_defaults(spec: Object, cluster: Cluster, release: Release, *, certain: bool) -> None:
     """Complete the spec of an expanded VM. `certain`: leave out what a setting of the cluster decides.
 
-    upstream: pkg/virt-api/webhooks/defaults.go:SetDefaultVirtualMachine; the random firmware uuid is left out
+    upstream: pkg/defaults/defaults.go:SetVirtualMachineDefaults; the random firmware uuid is left out
     """
     domain, platform = reach(spec, ("domain",)), platform_of(spec, release)
     decided = bool(spec.get("architecture")) or not certain
@@ -119,7 +120,7 @@ def set_cpu_model(domain: Object, cluster: Cluster) -> None:
 def set_object_defaults(spec: Object, release: Release) -> None:
     """Complete the structures that the spec has.
 
-    upstream: api/core/v1/zz_generated.defaults.go
+    upstream: staging/src/kubevirt.io/api/core/v1/zz_generated.defaults.go:SetObjectDefaults_VirtualMachine
     """
     domain = reach(spec, ("domain",))
     _set_disk_targets(domain)

@@ -45,6 +45,7 @@ class Topology(Value):
     machine: bool = True
 
 
+# upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate, pkg/defaults/defaults.go:SupportsPCIeHotplug
 # Each series of releases got the annotation in a patch release, and its conditions in the next ones.
 TOPOLOGIES = (
     Topology(since=(1, 6, 4), until=(1, 6, 5), architecture=False, machine=False),

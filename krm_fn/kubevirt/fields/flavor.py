@@ -2,7 +2,7 @@
 
 A VM must not set the parts of the domain that its flavor sets. Requests and limits never conflict with a flavor.
 
-upstream: pkg/flavor/flavor.go:ApplyToVmi
+upstream: pkg/flavor/flavor.go:ApplyToVmi until 0.56
 """
 
 from __future__ import annotations

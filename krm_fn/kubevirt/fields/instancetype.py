@@ -1,6 +1,8 @@
 """The effect of each field of a VirtualMachineInstancetypeSpec.
 
-upstream: pkg/instancetype/apply
+upstream: pkg/instancetype/apply/cpu.go:applyCPU, memory.go:applyMemory, nodeselector.go:applyNodeSelector,
+scheduler.go:applySchedulerName, iothreads.go:applyIOThreads, iothreadpolicy.go:applyIOThreadPolicy,
+launchsecurity.go:applyLaunchSecurity, gpu.go:applyGPUs, hostdevices.go:applyHostDevices
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def set_up_firmware(application: Application, value: Any, source: Path) -> None:
 def set_up_earlier_firmware(application: Application, value: Any, source: Path) -> None:
     """The same without preferredEfi, which 1.4 added.
 
-    upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences
+    upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences until 1.4
     """
     for kind in BOOTLOADERS:
         _set_up(application, kind, as_map(value), source)
@@ -64,7 +64,7 @@ def set_up_earlier_firmware(application: Application, value: Any, source: Path) 
 def set_up_first_firmware(application: Application, value: Any, source: Path) -> None:
     """The same as in 1.0.0, which overwrites useSerial and secureBoot of the VM.
 
-    upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences
+    upstream: pkg/instancetype/instancetype.go:applyFirmwarePreferences until 1.4
     """
     set_up_earlier_firmware(application, value, source)
     for kind, (_, field, preferred) in BOOTLOADERS.items():

@@ -1,6 +1,9 @@
 """The effect of each field of a VirtualMachinePreferenceSpec.
 
-upstream: pkg/instancetype/preference/apply
+upstream: pkg/instancetype/preference/apply/vmi.go:Apply, device.go:ApplyDevicePreferences, applyInputPreferences,
+disk.go:applyDiskPreferences, interface.go:applyInterfacePreferences, features.go:applyFeaturePreferences,
+launchsecurity.go:applyLaunchSecurityPreferences, machine.go:applyMachinePreferences, subdomain.go:applySubdomain,
+termination.go:applyTerminationGracePeriodSeconds, architecture.go:ApplyArchitecturePreferences
 """
 
 from __future__ import annotations
@@ -82,7 +85,7 @@ DEVICES = (
     Field("devices.preferredInputBus", default_each(INPUTS, "bus")),
     Field("devices.preferredInputType", default_each(INPUTS, "type")),
     Field("devices.preferredPanicDeviceModel", default_each(PANIC_DEVICES, "model", present=given), pointer=True, since=(1, 6)),
-    Field("devices.preferredPanicDeviceModel", add_panic_device, pointer=True, since=(1, 9)),
+    Field("devices.preferredPanicDeviceModel", add_panic_device, pointer=True, since=((1, 8, 5), (1, 9))),
     Field("devices.preferredVirtualGPUOptions", ignored("KubeVirt declares it and applies it nowhere")),
 )
 

@@ -13,7 +13,7 @@ from krm_fn.base.value import Value, put
 from krm_fn.kubevirt.facts import Conflict
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.quantity import canonical
-from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Bound, Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,12 +75,10 @@ class Field(Value):
     verbs: tuple[Verb, ...] = ()
     reason: str = ""
     pointer: bool = False
-    since: Version = ()
-    until: Version = ()
+    since: Bound = ()
+    until: Bound = ()
 
-    def __init__(
-        self, source: str, *verbs: Verb | str, pointer: bool = False, since: Version = (), until: Version = ()
-    ) -> None:
+    def __init__(self, source: str, *verbs: Verb | str, pointer: bool = False, since: Bound = (), until: Bound = ()) -> None:
         put(self, "source", tuple(source.split(".")))
         if pointer:
             put(self, "pointer", pointer)

@@ -28,6 +28,7 @@ from krm_fn.kubevirt.releases import Release, Version
 # upstream: pkg/virt-controller/watch/vm/firmware.go:CalculateLegacyUUID
 FIRMWARE_NAMESPACE = "6a1a24a1-4061-4607-8bf4-a3963d0c5895"
 
+# upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vmi-mutator.go:ApplyNewVMIMutations
 QGS_SOCKET = "kubevirt.io/qgs-socket-path"
 QGS_SOCKET_SINCE: Version = (1, 9)
 

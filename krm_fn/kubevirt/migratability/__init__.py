@@ -2,7 +2,7 @@
 
 The answer is that of a running instance, with the conditions that virt-handler writes and the verdict of the eviction webhook.
 The node knows its host model, no migration is under way. What neither the instance nor the bundle says is unknown, and named.
-upstream: pkg/virt-handler/vm.go:updateLiveMigrationConditions,
+upstream: pkg/virt-handler/vm.go:updateLiveMigrationConditions;
 pkg/virt-api/webhooks/validating-webhook/admitters/pod-eviction-admitter.go:admitLauncherPod
 """
 
@@ -97,7 +97,7 @@ def claims_of(volumes: Sequence[object]) -> dict[int, str]:
 
 
 def _copies_disks(launch: Launch) -> bool:
-    """True where local disks are copied to the other node. upstream: checkVolumesForMigration"""
+    """True where local disks are copied to the other node. upstream: pkg/virt-handler/vm.go:checkVolumesForMigration"""
     kept = {as_map(each).get("name") for each in as_list(launch.devices.get("filesystems"))}
     kept |= {disk.get("name") for disk in launch.disks if _is_read_only(disk)}
     return any(

@@ -146,7 +146,7 @@ def _is_tdx_alone(launch: Launch) -> bool:
 
 
 def _is_secure_execution(launch: Launch) -> bool:
-    """upstream: pkg/util/util.go:IsSecureExecutionVMI"""
+    """upstream: pkg/util/s390x.go:IsSecureExecutionVMI"""
     plain = launch.launch_security is not None and not launch.has_sev and not launch.secured_by("tdx")
     return plain and launch.spec.get("architecture") == "s390x"
 
@@ -154,7 +154,10 @@ def _is_secure_execution(launch: Launch) -> bool:
 def _frequency(launch: Launch) -> Iterator[ObstacleCause]:
     """upstream: pkg/virt-controller/watch/topology/tsc.go:GetTscFrequencyRequirement, hinter.go:TopologyHintsForVMI"""
     feature = get(launch.features, ("hyperv", "reenlightenment"))
+    kept = get(launch.status, ("topologyHints", "tscFrequency"))
     if feature is None or as_map(feature).get("enabled") is False or nodes.has_invtsc(launch):
+        return
+    if type(kept) is int and kept > 0:
         return
     path: Path = ("domain", "features", "hyperv", "reenlightenment")
     frequency = launch.cluster.pointer(*nodes.TSC_FREQUENCY)

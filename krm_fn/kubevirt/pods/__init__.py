@@ -35,7 +35,10 @@ TAINTS = ("unschedulable", "network-unavailable", "disk-pressure", "memory-press
 
 
 def needs_hotplug_pod(launch: Launch) -> bool:
-    """True where the instance has volumes that are attached while it runs. upstream: pkg/storage/types/volume.go"""
+    """True where the instance has volumes that are attached while it runs.
+
+    upstream: pkg/storage/types/volume.go:GetHotplugVolumes, IsUtilityVolume
+    """
     declared = any(as_map(volume.get(source)).get("hotpluggable") is True for volume in launch.volumes for source in SOURCES)
     return declared or (is_set(launch.spec.get("utilityVolumes")) and launch.gate(UTILITY_GATE))
 
@@ -69,6 +72,8 @@ SIZE = ("requests", "limits", "qosClass", "memoryOverhead")
 CLAIMS_SINCE: Version = (1, 6)
 CLAIM_KEYS = ("name", "resourceClaimName", "resourceClaimTemplateName")
 VERBOSITY = "logVerbosity"
+# The volumes of the pod that consist of huge pages, as upstream spells them. The second one lay on the node's disk before.
+HUGEPAGES_VOLUMES: tuple[tuple[str, Version], ...] = (("hugepages", ()), ("hugetblfs-dir", (1, 10)))
 # A Go integer may have these around its digits.
 SIGNS = "+-"
 
@@ -157,8 +162,10 @@ def _placement(launch: Launch) -> Object:
 
 
 def _memory(launch: Launch, overhead: Quantity) -> Object:
-    volume = {"name": "hugepages", "emptyDir": {"medium": "HugePages"}}
-    return {"memoryOverhead": str(overhead), "hugepagesVolumes": [] if launch.page_size is None else [volume]}
+    """upstream: pkg/virt-controller/services/rendervolumes.go:withHugepages"""
+    names = [name for name, since in HUGEPAGES_VOLUMES if launch.page_size is not None and launch.release.within(since=since)]
+    volumes = [{"name": name, "emptyDir": {"medium": "HugePages"}} for name in names]
+    return {"memoryOverhead": str(overhead), "hugepagesVolumes": volumes}
 
 
 def _hotplug_pod(launch: Launch) -> Object:

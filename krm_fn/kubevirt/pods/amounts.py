@@ -67,7 +67,7 @@ def thousands(one: Quantity) -> int:
 def to_milli(one: Quantity) -> Quantity:
     """The quantity rounded up to thousandths, as the API server stores resources of pods.
 
-    upstream: pkg/apis/core/v1/defaults.go:SetDefaults_ResourceList
+    upstream: k8s.io/kubernetes pkg/apis/core/v1/defaults.go:SetDefaults_ResourceList
     """
     return one if one.nanos % MILLI == 0 else Quantity(nanos=-(-one.nanos // MILLI) * MILLI, format=one.format)
 

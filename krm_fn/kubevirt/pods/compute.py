@@ -1,7 +1,7 @@
 """The resources of the container `compute`, in which the guest runs.
 
 An instance's own requests and limits stand above what KubeVirt calculates. Steps change the two in upstream's order.
-upstream: pkg/virt-controller/services/renderresources.go, template.go:VMIResourcePredicates
+upstream: pkg/virt-controller/services/renderresources.go:NewResourceRenderer, template.go:VMIResourcePredicates
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _limited_by_quota(launch: Launch, resource: str) -> bool:
 
 
 def _limit_pool_threads(draft: Draft) -> None:
-    """The threads of the pool are added to the limit alone. upstream: WithIOThreads of 1.5.0 and 1.5.1"""
+    """The threads of the pool are added to the limit alone. upstream: WithIOThreads until 1.5.2"""
     launch = draft.launch
     if launch.domain.get("ioThreadsPolicy") == POOL_POLICY and launch.pool_threads > 0:
         draft.limits["cpu"] = plus(draft.limits.get("cpu", ZERO), whole(launch.pool_threads))

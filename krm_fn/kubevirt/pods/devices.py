@@ -1,6 +1,6 @@
 """The devices of the container `compute`: of the hypervisor, of networks, GPUs, host devices, and of the guest's features.
 
-upstream: pkg/virt-controller/services/renderresources.go, template.go:newResourceRenderer
+upstream: pkg/virt-controller/services/renderresources.go:NewResourceRenderer, template.go:newResourceRenderer
 """
 
 from __future__ import annotations

@@ -11,9 +11,12 @@ from krm_fn.kubevirt.admission.gates import enabled, state
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.topology import UINT32
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, read
+from krm_fn.kubevirt.presets.selector import Selector, problems, readable
 from krm_fn.kubevirt.quantity import Quantity, parse
 from krm_fn.kubevirt.releases import Release, Version
 
+TRACKING_GATE = "IncrementalBackup"
+TRACKING_SINCE: Version = (1, 7)
 METADATA_NAME = "kubernetes.io/metadata.name"
 
 # From here on SEV-SNP is a kind of SEV.
@@ -31,19 +34,38 @@ class MissingObjectError(PodError):
 class LaunchContext(Value):
     """What KubeVirt reads of the cluster beside the instance: its settings, and the objects of the namespace.
 
-    A namespace that the bundle lacks exists, with the label that the API server gives to every namespace.
+    A namespace that the bundle lacks exists, with the label that the API server gives to every namespace. `vm_labels` are
+    those of the VM that the instance belongs to, None where it belongs to none.
     """
 
     bundle: Bundle
     cluster: Cluster
     release: Release
     namespace: str
+    vm_labels: Object | None = None
 
     @property
     def labels(self) -> Object:
         """The labels of the namespace."""
         entry = self.bundle.find("Namespace", "default", self.namespace)  # kinds of the cluster are indexed there
         return {METADATA_NAME: self.namespace, **(labels_of(entry.obj) if entry else {})}
+
+    @property
+    def tracks_blocks(self) -> bool:
+        """True where the changed blocks of the VM are tracked.
+
+        upstream: pkg/storage/cbt/cbt.go:SetChangedBlockTrackingOnVMI
+        """
+        known = self.release.within(since=TRACKING_SINCE) and enabled(self.cluster, TRACKING_GATE, self.release)
+        if self.vm_labels is None or not known:
+            return False
+        selectors = as_map(self.cluster.setting("changedBlockTrackingLabelSelectors"))
+        looked_at = (("virtualMachineLabelSelector", self.vm_labels), ("namespaceLabelSelector", self.labels))
+        given = ((selectors.get(key), labels) for key, labels in looked_at)
+        return any(
+            selector is not None and not any(problems(selector)) and Selector(selector).takes(readable(labels))
+            for selector, labels in given
+        )
 
     def limits_quota(self, resource: str) -> bool:
         """True where a ResourceQuota of the namespace counts limits of this resource, whatever the amount is."""
@@ -82,13 +104,14 @@ class Launch:
         "requests",
         "resources",
         "spec",
+        "status",
         "volumes",
     )
 
     def __init__(self, instance: Object, around: LaunchContext) -> None:
         self.around, self.cluster, self.release = around, around.cluster, around.release
         self.name, self.annotations, self.labels = name_of(instance), annotations_of(instance), labels_of(instance)
-        self.spec = as_map(instance.get("spec"))
+        self.spec, self.status = as_map(instance.get("spec")), as_map(instance.get("status"))
         self.domain = as_map(self.spec.get("domain"))
         self.devices = as_map(self.domain.get("devices"))
         self.cpu, self.memory = as_map(self.domain.get("cpu")), as_map(self.domain.get("memory"))

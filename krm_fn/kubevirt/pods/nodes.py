@@ -1,6 +1,7 @@
 """The nodes that the pod needs: node selector and affinity.
 
-upstream: pkg/virt-controller/services/nodeselectorrenderer.go, template.go:newNodeSelectorRenderer, setNodeAffinityForPod
+upstream: pkg/virt-controller/services/nodeselectorrenderer.go:Render,
+template.go:newNodeSelectorRenderer, setNodeAffinityForPod
 """
 
 from __future__ import annotations
@@ -62,14 +63,16 @@ def _features(launch: Launch) -> list[tuple[str, str]]:
 
 
 def _machine(launch: Launch) -> Iterator[str]:
-    machine = text(get(launch.domain, ("machine", "type")))
+    machine = text(get(launch.status, ("machine", "type"))) or text(get(launch.domain, ("machine", "type")))
     if machine:
         yield f"machine-type.node.kubevirt.io/{machine}"
 
 
 def _tsc(launch: Launch) -> Iterator[str]:
-    frequency = launch.cluster.pointer(*TSC_FREQUENCY)
-    if type(frequency) is int and frequency > 0 and (has_invtsc(launch) or _reenlightens(launch)) and _is_amd64(launch):
+    """The frequency of the instance's status is kept; without one the controller takes that of the cluster."""
+    kept = get(launch.status, ("topologyHints", "tscFrequency"))
+    frequency = kept if kept is not None else launch.cluster.pointer(*TSC_FREQUENCY) if _is_amd64(launch) else None
+    if type(frequency) is int and frequency > 0 and (has_invtsc(launch) or _reenlightens(launch)):
         yield f"scheduling.node.kubevirt.io/tsc-frequency-{frequency}"
 
 
@@ -162,7 +165,7 @@ def _rejected(launch: Launch) -> Iterator[str]:
 
 
 def _reject(found: Object, requirement: Object) -> None:
-    """Add a requirement to every term, since one of them is enough. upstream: modifyNodeAffintyToRejectLabel"""
+    """Add a requirement to every term, since one of them is enough. upstream: template.go:modifyNodeAffintyToRejectLabel"""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     nodes = found["nodeAffinity"] = as_map(found.get("nodeAffinity"))
     if nodes.get(required) is None:

@@ -87,7 +87,8 @@ PARTS = (
     Part(mebi=20, until=(1, 5)),
     Part(mebi=25, since=(1, 5)),
     Part(mebi=40),
-    Part(mebi=30),
+    Part(mebi=30, until=(1, 10)),
+    Part(mebi=50, since=(1, 10)),
     Part(mebi=8, times=_vcpus),
     Part(mebi=8),  # an I/O thread
     Part(mebi=16, times=_has_graphics, until=(1, 6)),

@@ -17,6 +17,8 @@ from krm_fn.kubevirt.releases import Version
 
 KERNEL_BOOT = "kernel-boot-volume"
 IMAGE_VOLUME_GATE = "ImageVolume"
+SKIP_DIGESTS = "kubevirt.io/image-volume-skip-digest-resolution"
+SKIP_DIGESTS_SINCE: Version = (1, 10)
 HOOKS = "hooks.kubevirt.io/hookSidecars"
 DISK_STORAGE = {"ephemeral-storage": amount("50M")}
 
@@ -153,8 +155,11 @@ def _container_disk_inits(launch: Launch) -> Iterator[Object]:
 
 
 def _image_volume_inits(launch: Launch) -> Iterator[Object]:
-    """upstream: pkg/container-disk/container-disk.go:CreateImageVolumeInitContainer"""
-    if launch.gate(IMAGE_VOLUME_GATE):
+    """upstream: pkg/container-disk/container-disk.go:CreateImageVolumeInitContainer,
+    pkg/virt-controller/services/rendervolumes.go:withImageVolumes
+    """
+    skipped = launch.annotations.get(SKIP_DIGESTS) == "true" and launch.release.within(since=SKIP_DIGESTS_SINCE)
+    if launch.gate(IMAGE_VOLUME_GATE) and not skipped:
         yield from _disks(launch, kernel_too=True)
 
 
@@ -200,7 +205,10 @@ def _plugin_sidecars(launch: Launch) -> list[str]:
 
 
 def check_hooks(launch: Launch) -> None:
-    """Raises: PodError where a sidecar uses a ConfigMap that does not exist. upstream: template.go:renderLaunchManifest"""
+    """Raises: PodError where a sidecar uses a ConfigMap that does not exist.
+
+    upstream: pkg/virt-controller/services/template.go:renderLaunchManifest
+    """
     _plugin_sidecars(launch)
     for hook in _hooks(launch):
         if hook.get("configMap") is not None:

@@ -2,7 +2,7 @@
 
 The owners of templates that create instances without a VirtualMachine: replica sets and similar kinds.
 
-upstream: pkg/virt-controller/watch/replicaset.go:scale; up to 0.6 pkg/virt-controller/watch/ovm.go:startVMRun
+upstream: pkg/virt-controller/watch/replicaset/replicaset.go:scale; until 0.7 pkg/virt-controller/watch/vm.go:startVMI
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Applies presets to an instance, or to the template of instances.
 
-upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:applyPresets; up to 0.8 pkg/virt-controller/watch/preset.go
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/preset.go:applyPresets;
+until 0.9 pkg/virt-controller/watch/preset.go:applyPresets
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Releases 0.3 and 0.4 wrote the same values later, when they created the pod; 0.5.0 did not write them. A random firmware uuid
 is not written, only a given one: the cluster generates it.
 
-upstream: pkg/api/v1/defaults.go, pkg/virt-controller/watch/preset.go:initializeVirtualMachine
+upstream: until 0.9 pkg/virt-controller/watch/preset.go:initializeVirtualMachine
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _set_disks(domain: Object) -> None:
 
 
 def _set_network(spec: Object, release: Release) -> None:
-    """upstream: pkg/api/v1/defaults.go:SetDefaults_NetworkInterface"""
+    """upstream: pkg/api/v1/defaults.go:SetDefaults_NetworkInterface until 0.9"""
     row = next((row for row in NETWORKS if release.within(since=row.since, until=row.until)), None)
     devices = _made(spec, ("domain", "devices"))
     if row is None or devices is None or (row.heeds_autoattach and devices.get("autoattachPodInterface") is False):

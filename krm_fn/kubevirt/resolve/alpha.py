@@ -3,7 +3,7 @@
 A table is {field: form}. A form is a scalar below, `[form]`, a table, or (form, since) for a field that was added later. The
 tables show which of the two a spec without a kind is, drop unknown fields, and refuse values of another form.
 
-upstream: api/instancetype/v1alpha1/types.go, api/instancetype/v1alpha2/types.go, api/core/v1/schema.go
+upstream: the Go types of instancetype.kubevirt.io/v1alpha1 and v1alpha2 until 1.7
 """
 
 from __future__ import annotations

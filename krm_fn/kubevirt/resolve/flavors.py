@@ -8,7 +8,7 @@ The reasons of errors that only flavors have, in the notation of `resolve`:
     unknown-profile     the flavor has no profile of that name; w the flavor; c the names of its profiles; d `near`, the nearest
     no-default-profile  the matcher names no profile, and none is the default; w the flavor; c the names of its profiles
 
-upstream: pkg/flavor/flavor.go
+upstream: pkg/flavor/flavor.go:FindFlavorSpec, FindPreferenceSpec until 0.56
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """inferFromVolume: the instancetype or preference in the labels of a volume's source.
 
-upstream: pkg/instancetype/infer/handler.go, volume.go
+upstream: pkg/instancetype/infer/handler.go:Infer, shouldIgnoreFailure,
+volume.go:fromVolumes, fromDataSource, fromVolumeSnapshot
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import ResolutionError
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC
-from krm_fn.kubevirt.releases import Release, Version
+from krm_fn.kubevirt.releases import Bound, Release
 from krm_fn.kubevirt.resolve.lookup import API_VERSIONS, Lookup
 from krm_fn.kubevirt.resolve.matcher import Matcher
 
@@ -22,12 +23,12 @@ class InferenceSource(Value):
 
     field: str
     kind: str
-    since: Version = ()
+    since: Bound = ()
 
 
 SOURCES = (
     InferenceSource(field="pvc", kind="PersistentVolumeClaim"),
-    InferenceSource(field="snapshot", kind="VolumeSnapshot", since=(1, 9)),
+    InferenceSource(field="snapshot", kind="VolumeSnapshot", since=((1, 8, 5), (1, 9))),
 )
 # Errors that the failure policy Ignore covers: a volume without the information, but not a missing one.
 IGNORABLE = frozenset(("unsupported-volume", "unsupported-source", "missing-label"))

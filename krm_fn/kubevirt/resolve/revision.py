@@ -1,6 +1,6 @@
 """ControllerRevisions: the instancetype or preference in one, whichever release stored it.
 
-upstream: pkg/instancetype/compatibility/compatibility.go
+upstream: pkg/instancetype/compatibility/compatibility.go:GetInstancetypeSpec, GetPreferenceSpec, Decode
 
 Stored instancetypes and preferences that Go can certainly decode, judged by their most common fields alone.
 
@@ -189,7 +189,7 @@ def _decode_lone_spec(data: Object, release: Release) -> Payload | str:
 def _decode_asked(data: Object, release: Release, matcher: Matcher) -> Payload | str:
     """The content of a lone spec for the matcher that refers to it, whatever the spec was stored for.
 
-    upstream: pkg/instancetype/compatibility.go:decodeSpecRevision
+    upstream: pkg/instancetype/compatibility/compatibility.go:decodeSpecRevision until 1.7
     """
     given = isinstance(data.get("spec"), str) and isinstance(data.get("apiVersion"), str | None)
     spec = _parsed(data["spec"], strict=False) if given else UNDECODABLE
@@ -269,7 +269,8 @@ def _with_sizes(spec: Object, matcher: Matcher) -> Object:
 def _converted(spec: Object, matcher: Matcher) -> Object:
     """A v1alpha1 or v1alpha2 spec in v1beta1 form.
 
-    upstream: api/instancetype/v1alpha1/conversion.go, conversion_generated.go; the same in v1alpha2
+    upstream: staging/src/kubevirt.io/api/instancetype/v1alpha1/conversion_generated.go:
+    Convert_v1alpha1_CPUInstancetype_To_v1beta1_CPUInstancetype until 1.7; the same in v1alpha2
     """
     cpu = as_map(spec.get("cpu"))
     if matcher == INSTANCETYPE:

@@ -82,7 +82,8 @@ def examine(
     if complete:
         found = _all_flaws(bundle, release, _definitions(bundle, schemas, trusted=definitions), sound)
     else:
-        found = _read(bundle, release, handed_on=handed_on)
+        entries = (entry for entry in bundle.entries if not entry.is_done)
+        found = ((entry, flaws_of_read(entry, release, handed_on=handed_on)) for entry in entries)
     for entry, flaws in found:
         if flaws:
             yield ObjectFacts(entry=entry, release=release, flaws=flaws)
@@ -100,20 +101,15 @@ def _all_flaws(
             yield entry, tuple(check(entry.obj, release))
 
 
-def _read(bundle: Bundle, release: Release, *, handed_on: bool) -> Iterator[tuple[Entry, tuple[Flaw, ...]]]:
-    for entry in bundle.entries:
-        yield entry, flaws_of_read(entry, release, handed_on=handed_on)
-
-
 def flaws_of_read(entry: Entry, release: Release, *, handed_on: bool) -> tuple[Flaw, ...]:
     """The fields of other releases in an object that rendering reads.
 
     For an object that is handed on without rendering, also the flaws at its domain: no webhook accepts a VM without one.
     """
-    if kind_of(entry.obj) not in READ:
+    if entry.type[1] not in READ:
         return ()
     around = _around_lost_domain(entry.obj) if handed_on else frozenset()
-    if not around and not has_strange_key(entry.obj, release):
+    if not around and not entry.may_have(strange_names(release)):
         return ()
     from krm_fn.kubevirt.schema.checking import check, of_other_releases  # needed only if there may be a flaw
 
@@ -132,20 +128,6 @@ def _around_lost_domain(obj: Object) -> frozenset[Path]:
     spec = as_map(get(obj, path[:-3]))
     refers = any(is_set(spec.get(matcher)) for matcher in ("instancetype", "preference"))
     return frozenset(path[:length] for length in range(len(path) + 1) if not refers or length != len(path) - 2)
-
-
-def has_strange_key(obj: Object, release: Release) -> bool:
-    """False if no key at any depth is the name of a field that only other releases have; True if one may be."""
-    names = strange_names(release)
-    todo: list[object] = [obj]
-    for value in todo:
-        if isinstance(value, dict):
-            if not names.isdisjoint(value):
-                return True
-            todo.extend(value.values())
-        elif isinstance(value, list):
-            todo.extend(value)
-    return False
 
 
 def strange_names(release: Release) -> frozenset[str]:

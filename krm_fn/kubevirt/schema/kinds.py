@@ -48,7 +48,7 @@ class Kind(Value):
     `scale`: so are its replicas. `always`: fields of other releases are reported in every mode, because rendering reads them.
     `neighbour`: another product serves it, whose release is not known, and its webhooks and its status are not KubeVirt's.
     upstream: pkg/util/openapi/openapi.go:Validate; it looks for `v1.<Kind>Spec`, and finds none for the other groups' kinds;
-    pkg/virt-operator/resource/generate/components/crds.go, webhooks.go
+    pkg/virt-operator/resource/generate/components/webhooks.go:NewVirtAPIValidatingWebhookConfiguration
     """
 
     group: str

@@ -30,7 +30,7 @@ A `bare-quantity` may be a number in all releases. The webhooks of some releases
 from __future__ import annotations
 
 from krm_fn.base.annotations import Sequence
-from krm_fn.kubevirt.releases import NEWEST_PATCH, Release, Version
+from krm_fn.kubevirt.releases import NEWEST_PATCH, UNMEASURED, Release, Version
 from krm_fn.kubevirt.schema import FILE, strange_names
 from krm_fn.kubevirt.schema.constraints import JUDGES
 from krm_fn.kubevirt.schema.flaws import Judge, Span
@@ -42,7 +42,7 @@ from krm_fn.kubevirt.schema.scalars import FORMATS, INTEGERS, integer, scalar
 Form = tuple[Version, Version, str, Sequence[str]]
 
 
-_FIRST, _LAST = min(NEWEST_PATCH), max(NEWEST_PATCH)
+_FIRST, _LAST = min(NEWEST_PATCH), max({*NEWEST_PATCH, *(version[:2] for version in UNMEASURED)})
 
 # Words that had another meaning before a release.
 # upstream: pkg/util/openapi/openapi.go:LoadOpenAPISpec

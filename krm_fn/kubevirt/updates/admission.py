@@ -1,6 +1,7 @@
 """Admission of a VM that is created or updated: what the mutating webhook writes, and what refuses the VM.
 
-upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, validating-webhook/admitters/vms-admitter.go
+upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate,
+pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ CREATION_ONLY = (
     "pkg/network/admitter/discontinued.go:validateDiscontinuedBindings",
     "pkg/virt-config/featuregate/validator.go:ValidateFeatureGates",
 )
-# upstream: vmpool-admitter.go:ValidateVMPoolSpec
+# upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmpool-admitter.go:ValidateVMPoolSpec
 SELECTOR = ("spec", "selector")
 # Errors of a matcher that the mutating webhook refuses, whatever stands in the cluster; inference fails there, too.
 NAMES = ("unknown-name", "wrong-namespace", "wrong-kind", "unexpected-kind")

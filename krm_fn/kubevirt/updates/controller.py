@@ -190,7 +190,7 @@ def _changed(now: Pass, world: World, spec: Object) -> Pass:
 def _networks(now: Pass, world: World) -> Pass:
     running, template = now.machine.running, now.machine.spec
     if running is not None:
-        now = _changed(now, world, networks.plugged(template, running, world))
+        now = _changed(now, world, networks.plugged(template, running, world, migratable=now.machine.migratable))
     if now.ends:
         return now
     return now.but(written=_with_template(now.written, networks.cleared(template, now.machine.running)))

@@ -1,7 +1,7 @@
 """Disks: the DataVolumes that the controller makes of a VM's templates, and what an edit of a DataVolume or a claim comes to.
 
 upstream: pkg/virt-controller/watch/vm/vm.go:handleDataVolumes; containerized-data-importer
-pkg/apiserver/webhooks/datavolume-validate.go:Admit; Kubernetes pkg/apis/core/validation/validation.go:
+pkg/apiserver/webhooks/datavolume-validate.go:Admit; k8s.io/kubernetes pkg/apis/core/validation/validation.go:
 ValidatePersistentVolumeClaimUpdate, plugin/pkg/admission/storage/persistentvolume/resize
 """
 

@@ -1,6 +1,7 @@
 """What admission says of the controller's changes to a running instance.
 
-upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-update-admitter.go, pkg/storage/admitters/storagehotplug.go
+upstream: pkg/storage/admitters/storagehotplug.go:AdmitHotplugStorage, AdmitUtilityVolumes;
+pkg/virt-api/webhooks/validating-webhook/admitters/vmi-update-admitter.go:Admit
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Interfaces and networks of a running instance: what needs a restart, what is plugged in and out, what needs a migration.
 
-upstream: pkg/network/vmliveupdate/restart.go, pkg/network/controllers/vm.go, pkg/network/migration/evaluator.go
+upstream: pkg/network/vmliveupdate/restart.go:IsRestartRequired, pkg/network/controllers/vm.go:syncVMIInterfaces,
+pkg/network/migration/evaluator.go:Evaluate
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ MOVES_GATE = "LiveUpdateNADRef"
 MIGRATION_SINCE: Version = (1, 6)
 # From when on a first pod network needs a restart.
 POD_NETWORK_SINCE: Version = (1, 8)
+# From when on only an instance that can be migrated is attached to another network while it runs.
+BY_MIGRATION_SINCE: Version = (1, 10)
 
 
 class Lists(Value):
@@ -37,19 +40,20 @@ def lists_of(spec: Object) -> Lists:
     return Lists(interfaces=entries(spec, *INTERFACES), networks=entries(spec, "networks"))
 
 
-def moves(world: World) -> bool:
+def moves(world: World, *, migratable: bool = True) -> bool:
     """True where an interface of a running instance can be attached to another network."""
-    return world.release.within(since=MOVES_SINCE) and world.gate(MOVES_GATE)
+    possible = migratable or not world.release.within(since=BY_MIGRATION_SINCE)
+    return possible and world.release.within(since=MOVES_SINCE) and world.gate(MOVES_GATE)
 
 
-def restart_required(now: Object, running: Object, world: World) -> bool:
+def restart_required(now: Object, running: Object, world: World, *, migratable: bool) -> bool:
     """True where the expanded template needs a restart for its network."""
     wanted, current = lists_of(now), lists_of(running)
     first_pod = world.release.within(since=POD_NETWORK_SINCE) and _has_pod(wanted) and not _has_pod(current)
     return (
         first_pod
         or _differ(wanted.interfaces, current.interfaces, _without_state)
-        or _differ(wanted.networks, current.networks, _without_network_name if moves(world) else copy)
+        or _differ(wanted.networks, current.networks, _without_network_name if moves(world, migratable=migratable) else copy)
     )
 
 
@@ -73,7 +77,7 @@ def _without_network_name(network: Object) -> Object:
     return {**network, "multus": {key: value for key, value in network["multus"].items() if key != "networkName"}}
 
 
-def plugged(template: Object, running: Running, world: World) -> Object:
+def plugged(template: Object, running: Running, world: World, *, migratable: bool) -> Object:
     """The spec of the running instance with the interfaces of the template plugged in and out.
 
     The template is not expanded: a new interface has nothing of the preference.
@@ -82,7 +86,7 @@ def plugged(template: Object, running: Running, world: World) -> Object:
     interfaces, networks = _with_requests(wanted, lists)
     kept = [each for each in interfaces if each.get("state") != ABSENT or each.get("name") in running.interfaces]
     networks = _of_interfaces(networks, kept)
-    if moves(world):
+    if moves(world, migratable=migratable):
         networks = _renamed(wanted.networks, networks)
     if kept == lists.interfaces and (networks == lists.networks or not moves_networks(world)):
         return running.spec

@@ -1,6 +1,6 @@
 """A VirtualMachinePool: the VM in it, and how an update of the pool reaches the VMs that it has created.
 
-upstream: pkg/virt-controller/watch/pool/pool.go
+upstream: pkg/virt-controller/watch/pool/pool.go:proactiveUpdate, opportunisticUpdate
 """
 
 from __future__ import annotations

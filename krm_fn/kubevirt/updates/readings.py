@@ -1,7 +1,7 @@
 """The ConfigMaps and Secrets that a machine reads, when an edit of one reaches the guest, and when the API server refuses it.
 
-upstream: pkg/cloud-init/cloud-init.go:resolveNoCloudSecrets, pkg/config, pkg/virt-launcher/virtwrap/access-credentials;
-Kubernetes pkg/apis/core/validation/validation.go:ValidateSecretUpdate, ValidateConfigMapUpdate
+upstream: pkg/cloud-init/cloud-init.go:resolveNoCloudSecrets;
+k8s.io/kubernetes pkg/apis/core/validation/validation.go:ValidateSecretUpdate, ValidateConfigMapUpdate
 """
 
 from __future__ import annotations

@@ -144,7 +144,8 @@ def _rolls_out(found: Comparison) -> bool:
 
 def _same_networks(found: Comparison) -> bool:
     running = found.machine.running
-    return running is not None and not networks.restart_required(found.now, running.spec, found.world)
+    migratable = found.machine.migratable
+    return running is not None and not networks.restart_required(found.now, running.spec, found.world, migratable=migratable)
 
 
 def _same_uuid(found: Comparison) -> bool:

@@ -1,6 +1,6 @@
 """How the controller pins a VM to revisions of its instancetype and preference, or writes them into the VM.
 
-upstream: pkg/instancetype/controller/vm/controller.go:Sync, pkg/instancetype/revision/store.go
+upstream: pkg/instancetype/controller/vm/controller.go:Sync, pkg/instancetype/revision/store.go:Store
 """
 
 from __future__ import annotations

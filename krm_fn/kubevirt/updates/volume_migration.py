@@ -1,6 +1,7 @@
 """Claims of a running instance that are exchanged by a migration of its volumes.
 
-upstream: pkg/virt-controller/watch/vm/vm.go:handleVolumeUpdateRequest, pkg/virt-controller/watch/volume-migration
+upstream: pkg/virt-controller/watch/vm/vm.go:handleVolumeUpdateRequest,
+pkg/virt-controller/watch/volume-migration/volume-migration.go:ValidateVolumes, ValidateVolumesUpdateMigration
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, copy, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.releases import Version
+from krm_fn.kubevirt.releases import Bound, Version
 from krm_fn.kubevirt.updates.machine import Machine, Running, World, by_name, disks_of, entries, is_hotpluggable, volumes_of
 
 MIGRATION = "Migration"
 # From when on a claim that is missing stops the migration before it starts.
-CLAIM_CHECKED_SINCE: Version = (1, 9)
+CLAIM_CHECKED_SINCE: Bound = ((1, 6, 7), (1, 7, 5), (1, 8, 5), (1, 9))
 # Until this release, volumes that are exchanged without a migration are noticed here, if a gate says so.
 EXCHANGE_NOTICED_UNTIL: Version = (1, 6, 3)
 EXCHANGE_GATE, MIGRATION_GATE = "VolumesUpdateStrategy", "VolumeMigration"

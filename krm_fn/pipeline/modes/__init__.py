@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 
-from krm_fn.base.annotations import Any, Callable, Iterable, Sequence
-from krm_fn.base.bundle import Entry
+from krm_fn.base.annotations import Any, Iterable, Sequence
+from krm_fn.base.bundle import Entry, value_of
 from krm_fn.base.objects import Object, annotations_of, metadata
 from krm_fn.base.paths import Path, put_in
 from krm_fn.kubevirt.facts import Found
+from krm_fn.kubevirt.settings import Config
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts
 
@@ -22,13 +23,17 @@ HANDING_ON = ("annotate", "snapshot")
 PREFIX = "kubevirt-render.dev/"
 
 
+def chosen(settings: Config) -> Any:
+    """The module of the config's mode. A run has one; the others are not loaded."""
+    name = f"{__name__}.{settings.mode}"
+    __import__(name)
+    return sys.modules[name]
+
+
 def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     """The items that the config's mode returns."""
-    name = f"{__name__}.{facts.config.mode}"
-    __import__(name)  # a run has one mode; the others are not loaded
-    chosen: Callable[[Sequence[Any], BundleFacts], list[Any]] = sys.modules[name].apply
-    written = chosen(items, facts)
-    if not facts.config.pod_size or name.endswith(".validate"):
+    written: list[Any] = chosen(facts.config).apply(items, facts)
+    if not facts.config.pod_size or facts.config.mode == "validate":
         return written
     from krm_fn.pipeline.modes import pod_sizes  # few runs size pods
 
@@ -42,7 +47,7 @@ def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]
     """
     changed = list(items)
     for entry, path, new in changes:
-        changed[entry.item] = put_in(changed[entry.item], (*entry.path, *path), new)
+        changed[entry.item] = put_in(value_of(changed[entry.item]), (*entry.path, *path), new)
     return changed
 
 

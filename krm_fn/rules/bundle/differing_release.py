@@ -46,7 +46,7 @@ def differing_release(facts: BundleFacts) -> Iterator[Hit]:
 def _agree(facts: BundleFacts, named: NamedRelease) -> bool:
     """True where both name one release. The newest patch in the config may mean all of a minor release, as in `1.6`."""
     if named.release is None:
-        return False
+        return named.written.removeprefix("v").startswith(str(facts.release))
     minor = facts.release.version[:2]
-    is_newest_patch = facts.release.version[2] == NEWEST_PATCH[minor]
+    is_newest_patch = facts.release.version[2] == NEWEST_PATCH.get(minor)
     return named.release == facts.release or (is_newest_patch and named.release.version[:2] == minor)

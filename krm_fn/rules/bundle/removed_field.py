@@ -34,7 +34,7 @@ from krm_fn.rules.registry import Hit, rule
 
 @rule(severity="warning")
 def removed_field(facts: BundleFacts) -> Iterator[Hit]:
-    for entry in facts.bundle.entries:
+    for entry in facts.remaining:
         found = removed_fields(entry.obj, facts.release) if is_served(entry.obj, facts.release) else ()
         for (path, value, row), more in first(found):
             message = counted(f"KubeVirt {row.gone} removed {path[-1]}; {row.fix}", more)

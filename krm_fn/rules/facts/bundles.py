@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Any, Mapping
+from krm_fn.base.annotations import Any, Mapping, Sequence
 from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.value import Value, put
 from krm_fn.kubevirt.configuration import Cluster
@@ -14,6 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.external import Externals
     from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
+    from krm_fn.rules.facts.conversions import ConversionFacts
+    from krm_fn.rules.facts.drifts import DriftFacts
     from krm_fn.rules.facts.evictions import EvictionFacts
     from krm_fn.rules.facts.patches import Patched, Unpatched
     from krm_fn.rules.facts.policies import Unevaluated
@@ -45,7 +47,8 @@ class Surroundings(Value):
     known. `external` are objects that are in the cluster and not in git. `ambiguous` are names that lead to several objects.
     `runs` is the number of bundles that share the work of a run, rounded up to a power of two. `affixes` are the pairs of a
     prefix and a suffix that kustomizations have given to names, where the bundle is what was built. `written` are items as they
-    are written, by number, where placeholders have defaults, which count in their place.
+    are written, by number, where placeholders have defaults, which count in their place. `ignored` is `ignoreDifferences` of
+    the Application of Argo CD that applies the bundle, None where there is none or where it compares on the server.
     """
 
     context: tuple[Any, ...] = ()
@@ -55,6 +58,7 @@ class Surroundings(Value):
     runs: int = 1
     affixes: tuple[tuple[str, str], ...] = ()
     written: Mapping[int, Any] = NOTHING_ELSE
+    ignored: tuple[Any, ...] | None = None
 
     def is_external(self, kind: str, namespace: str, name: str) -> bool:
         """True for an object that is in the cluster and not in git. Raises: ConfigError where that takes too much work."""
@@ -82,9 +86,10 @@ class BundleFacts(Value):
     `surroundings` is what is known beside it.
     Known in mode `validate` only are `faults`, `gated` (the objects that need feature gates of a cluster whose configuration is
     not known), `stopped` (the objects that KubeVirt lets in and whose instances never start), `quotas`, `refused_pods` (the
-    objects whose pods the API server refuses, with the reasons), and `evictions` (the machines that a drain can't migrate); in
-    mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the patches of the config do to VMs,
-    `unevaluated` the policies that can't be evaluated.
+    objects whose pods the API server refuses, with the reasons), `evictions` (the machines that a drain can't migrate),
+    `drifts` (the VMs that Argo CD reports as out of sync), and `conversions` (the VMs that could refer to an instancetype,
+    where the config asks for these); in mode `snapshot` only `storing` and `unstored`. `patched` and `unpatched` are what the
+    patches of the config do to VMs, `unevaluated` the policies that can't be evaluated.
     """
 
     bundle: Bundle
@@ -100,8 +105,15 @@ class BundleFacts(Value):
     quotas: tuple[QuotaFacts, ...] = ()
     refused_pods: tuple[tuple[Entry, tuple[str, ...]], ...] = ()
     evictions: tuple[EvictionFacts, ...] = ()
+    drifts: tuple[DriftFacts, ...] = ()
+    conversions: tuple[ConversionFacts, ...] = ()
     stopped: tuple[AdmissionFacts, ...] = ()
     patched: tuple[Patched, ...] = ()
     unpatched: tuple[Unpatched, ...] = ()
     unevaluated: tuple[Unevaluated, ...] = ()
     surroundings: Surroundings = NO_SURROUNDINGS
+
+    @property
+    def remaining(self) -> Sequence[Entry]:
+        """The entries of the bundle without those that are done, of which nothing is to be reported."""
+        return [entry for entry in self.bundle.entries if not entry.is_done]

@@ -40,6 +40,7 @@ NEEDS: Needs = {
     "clear_text_password": _asked("clear-text-password"),
     "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
     "copied_revision": _has("ControllerRevision"),
+    "could_use_instancetype": lambda facts: facts.conversions,
     "decimal_memory": _has(*(holder.kind for holder in SERVED.values()), *MATCHERS[0].kinds),
     "disk_in_two_machines": _has_machines,
     "duplicate_firmware_serial": _has_machines,

@@ -39,7 +39,7 @@ from krm_fn.rules.shared.machines import MachineSpec, machines, repeated, twice
 
 UUID = ("domain", "firmware", "uuid")
 # The release since which a VM gets a UUID that is drawn at random.
-# upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go; before it pkg/virt-controller/watch/vm/vm.go
+# upstream: pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go:Mutate
 RANDOM_SINCE = (1, 6)
 
 

@@ -34,7 +34,7 @@ from krm_fn.rules.registry import CASE, Hit, rule
 SETTINGS: Path = ("spec", "configuration", "developerConfiguration")
 LISTS = ("featureGates", "disabledFeatureGates")
 # Gates of older releases than the table has, and the first release without each. What they enabled is always on since then.
-# upstream: pkg/virt-config/feature-gates.go of 0.8 to 1.3
+# upstream: the feature gates of 0.8 to 1.3
 RETIRED = {"DataVolumes": "0.32", "NonRootExperimental": "1.2", "SRIOV": "0.20", "SRIOVGate": "0.32"}
 
 

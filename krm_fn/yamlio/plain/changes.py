@@ -1,7 +1,8 @@
 """Changes of a map as changes of its lines, in simple cases. Most rendered VMs need only these, at a fifth of the cost.
 
-The result is the same text that `krm_fn.yamlio.splice` makes. The item must have no comments and the same layout at all levels.
-All other changes are left to that module: a block of text, a list that grows or shrinks, a map that loses all its keys.
+The result is the same text that `krm_fn.yamlio.splice` makes. The item must have the same layout at all levels.
+All other changes are left to that module: a block of text, a list that grows or shrinks, a map that loses all its keys, and
+changes beside comments and empty lines.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from sys import intern
 
 from krm_fn.base.annotations import Any, Sequence
 from krm_fn.yamlio.emit import Style, entry, kept_block
-from krm_fn.yamlio.plain.lines import NotPlain
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, SCALAR, token
 
 # Start and end of a span of complete lines, its depth, and the new lines without the last line break, or None. If two spans
 # touch, the deeper one comes first.
@@ -26,8 +28,8 @@ OTHER: Difference = {}
 GONE: Difference = {}
 ADDED: Difference = {}
 ABSENT = object()
-# The text after the colon of a key whose value is on the lines below.
-BELOW = ("\n", " |\n", " |-\n")
+# The kinds of values that end on their line.
+ON_LINE = (SCALAR, EMPTY_MAP, EMPTY_LIST)
 
 
 def respelled(text: str, old: Any, new: Any, style: Style) -> str:
@@ -106,16 +108,17 @@ class Changes:
         """Change a map in block style."""
         at, end, column, depth = place
         begin, keys, gone = at, list(old), 0
+        if not (keys and self.text.startswith(f"{keys[0]}:", begin)):
+            raise NotPlain  # the key is quoted, or stands in brackets or behind a comment
         for key, below in differing.items():
             if below is ADDED:
                 continue
             number = keys.index(key)
             at = self.line_of(key, at, end, column) + column if number else begin
-            if not number and not self.text.startswith(f"{key}:", begin):
-                raise NotPlain  # the key is quoted
             behind = self.line_of(keys[number + 1], at, end, column) if number + 1 < len(keys) else end
             if below is GONE:
                 gone += 1
+                self.refuse_remarks(at, behind)
                 self.edits.append((self.line_start(at, column), behind, -depth, None))
             else:
                 self.of_entry(below, old[key], new[key], at + len(key) + 1, (at, behind, column, depth + 1))
@@ -123,20 +126,25 @@ class Changes:
             raise NotPlain
         if len(new) > len(old) - gone:
             added = {key: value for key, value in new.items() if key not in old}
+            self.refuse_remarks(self.text.rfind("\n", 0, end - 1) + 1, end)
             self.edits.append((end, end, -depth, kept_block(added, column, self.style)))
 
     def of_entry(self, below: Difference, old: Any, new: Any, colon: int, place: Extent) -> None:
         """Change the value of a key. `colon` is the index after the key's colon; `place` has the start of the key."""
         at, end, column, depth = place
         next_line = self.text.index("\n", at) + 1
+        rest = self.text[colon:next_line]
         if below is OTHER:
-            if self.text[colon:next_line] in BELOW:
-                raise NotPlain
             line = self.text.rfind("\n", 0, at) + 1
+            if " #" in rest or rest.endswith(" \n") or token(self.text[line : next_line - 1])[4] not in ON_LINE:
+                raise NotPlain
             inline, *lines = entry("", new, column, self.style)
             self.edits.append((line, next_line, -depth, intern(self.text[line:colon] + inline)))  # many VMs get the same text
             if lines:
+                self.refuse_remarks(next_line, self.text.find("\n", next_line) + 1)
                 self.edits.append((next_line, next_line, -depth, intern("\n".join(lines))))
+        elif rest != "\n" and rest.lstrip(" ")[0] not in "\n#":
+            raise NotPlain  # brackets
         elif isinstance(old, dict):
             inner = column + self.style.step
             self.of_map(below, old, new, (next_line + inner, end, inner, depth))
@@ -165,6 +173,12 @@ class Changes:
         if found < 0:
             raise NotPlain
         return found + 1
+
+    def refuse_remarks(self, start: int, end: int) -> None:
+        """Raises: NotPlain if a line of this span is empty or a comment. The general writer knows to what they belong."""
+        for line in self.text[start:end].split("\n")[:-1]:
+            if line.lstrip(" ")[:1] in ("", "#"):
+                raise NotPlain
 
     def line_start(self, at: int, column: int) -> int:
         """The start of the line of a key that is removed with its line."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any
-from krm_fn.yamlio.plain.lines import Layout, NotPlain, read, read_laid_out
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import Layout, read, read_laid_out
 from krm_fn.yamlio.plain.split import check_characters
 
 ODD = (-1, -1)  # instead of the layout of an item that libyaml had to read
@@ -17,8 +18,10 @@ def read_item(text: str) -> tuple[Any, Layout | None]:
     Raises: NotPlain and InputError if the text cannot be read alone.
     """
     layout: Layout | None = ODD
+    given, text = text, _usual(text)
     try:
         entries, layout = read_laid_out(text)
+        layout = layout if text is given else ODD
     except NotPlain:
         if len(text) > LARGEST_ODD or any(mark in text for mark in MARKS):
             raise
@@ -27,6 +30,17 @@ def read_item(text: str) -> tuple[Any, Layout | None]:
     if not isinstance(entries, list) or len(entries) != 1:
         raise NotPlain
     return entries[0], layout
+
+
+def _usual(text: str) -> str:
+    """The text with usual line breaks, and with a comment behind its dash on a line of its own."""
+    if "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    if text.startswith("- #"):
+        comment, line, rest = text.partition("\n  ")
+        if line and rest[:1] not in (" ", "#", "\n", "-"):
+            return f"  {comment[2:]}\n- {rest}"
+    return text
 
 
 def read_region(text: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.yamlio.plain.lines import NotPlain
+from krm_fn.yamlio.plain.characters import NotPlain
 
 # A top-level key, its start, and the end of its lines.
 Region = tuple[str, int, int]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from itertools import accumulate
 
 from krm_fn.yamlio.nodes import BLOCK_SCALAR, LEAF, MAP, SEQ, Entry, Node
-from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, OPEN, SCALAR, SKIPPED, block_end, places, token
+from krm_fn.yamlio.plain.characters import NotPlain
+from krm_fn.yamlio.plain.lines import EMPTY_LIST, EMPTY_MAP, OPEN, SCALAR, SKIPPED, block_end, is_rich, places, token
 
 
 def tree(text: str) -> Node:
-    """The tree of the root, or of the one entry if the root is a list. `read` must have accepted the text before."""
+    """The tree of the root, or of the one entry if the root is a list. Raises: NotPlain if only libyaml knows all places."""
+    if is_rich(text):
+        raise NotPlain
     lines = Lines(text)
     at = lines.next_content(0, len(lines.texts) - 1)
     indent, dash, *_ = token(lines.texts[at])
@@ -47,11 +50,11 @@ class Lines:
     def value(self, at: int, end: int) -> tuple[int, int, Node]:
         """Start and end of the key on a line, and the node there. The node has lines from `at` to `end`, or some of them."""
         line, start = self.texts[at], self.starts[at]
-        key, key_end, value, kind = places(line)
+        key, key_end, value, kind, value_end = places(line)
         if kind == OPEN:
             return start + key, start + key_end, self.below(at, end, start + value)
         if kind in NODES:
-            node = Node(NODES[kind], start + value, start + len(line))
+            node = Node(NODES[kind], start + value, start + value_end)
             node.flow = kind != SCALAR
         else:
             node = Node(BLOCK_SCALAR, start + value, self.end_of_block(at + 1))

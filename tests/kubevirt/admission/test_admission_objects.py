@@ -452,3 +452,57 @@ def test_a_pool_is_admitted_though_its_vms_are_refused():
 def test_no_shape_of_a_spec_throws(kind, spec):
     obj = {**_object(kind, {}), "spec": spec}
     assert isinstance(admit_object(obj, completed=obj, cluster=Cluster(), release=releases.NEWEST), tuple)
+
+
+STALL, TUNING = (
+    {"developerConfiguration": {"featureGates": [gate]}} for gate in ("MigrationStallDetection", "MigrationDowntimeTuning")
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "configuration", "of"),
+    [
+        ({"completionTimeoutPerGiB": -1}, {}, {"1.4": ["completionTimeoutPerGiB"], "1.10": ["completionTimeoutPerGiB"]}),
+        ({"bandwidthPerMigration": "-1Mi"}, {}, {"1.9": ["bandwidthPerMigration"]}),
+        ({"completionTimeoutPerGiB": 0, "bandwidthPerMigration": "64Mi", "allowPostCopy": True}, {}, {"1.9": []}),
+        ({"maxDowntimeMs": 300}, {}, {"1.8": [], "1.9": ["maxDowntimeMs"], "1.10": ["maxDowntimeMs"]}),
+        ({"maxDowntimeMs": 300}, STALL, {"1.9": [], "1.10": []}),
+        ({"maxDowntimeMs": 300}, TUNING, {"1.10": []}),
+        ({"experimental": {"stallDetector": {}}}, {}, {"1.9": ["experimental.stallDetector"]}),
+        ({"experimental": {"downtimeTuning": {}}}, {}, {"1.9": [], "1.10": ["experimental.downtimeTuning"]}),
+        (
+            {"experimental": {"downtimeTuning": {}, "stallDetector": {}}},
+            STALL,
+            {"1.10": ["experimental.downtimeTuning", "experimental"]},
+        ),
+        (
+            {"experimental": {"stallDetector": {"ewmaAlpha": "0.5", "precopyPossibleFactor": "1"}}},
+            STALL,
+            {"1.9": [], "1.10": []},
+        ),
+        (
+            {"experimental": {"stallDetector": {"ewmaAlpha": "500m"}}},
+            STALL,
+            {"1.9": ["experimental.stallDetector.ewmaAlpha"], "1.10": []},
+        ),
+        *(
+            (
+                {"experimental": {"stallDetector": {key: value}}},
+                STALL,
+                {release: [f"experimental.stallDetector.{key}"] for release in ("1.9", "1.10")},
+            )
+            for key, value in (
+                ("ewmaAlpha", "0"),
+                ("ewmaAlpha", "1.001"),
+                ("ewmaAlpha", "0.0001"),
+                ("precopyPossibleFactor", "0.9"),
+                ("patienceWindowDecayFactor", "-0.1"),
+                ("completionTimeoutFactor", "x"),
+            )
+        ),
+    ],
+)
+def test_a_migration_policy_is_refused_where_the_release_refuses_it(spec, configuration, of) -> None:
+    for release, paths in of.items():
+        found = _paths("MigrationPolicy", spec, configuration=configuration, release=releases.parse(release))
+        assert [place.removeprefix("spec.") for place, _ in found] == paths, release

@@ -9,7 +9,8 @@ import measured
 import pytest
 from functions import run
 
-FILES = measured.files("admission", "matrix", "objects", "fuzz")
+FILES = measured.files("admission", "matrix", "objects", "fuzz", "hand")
+CRASHING = measured.files("fuzz", "hand")
 APPLIED = "virtualmachinepreset.kubevirt.io/"  # annotates an instance with each preset that was applied to it
 # Each warning of KubeVirt's webhooks about the object itself: the place that it means, and its text. Groups of the text are the
 # value at the place and what replaces it.
@@ -26,17 +27,29 @@ OF_PRESETS = "kubevirt.io/v1 VirtualMachineInstancePresets is now deprecated and
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_case_is_judged_as_kubevirt_does(name, cases):
-    given = list(cases(name))
-    assert [difference for case in given for difference in _differences(case)] == []
+def test_every_case_is_judged_as_kubevirt_does(name, cases, pytestconfig):
+    """Also, that a preference crashes the webhook is said only where it did: that law needs the same runs."""
+    given = [(case, _results(case)) for case in cases(name)]
+    assert [difference for case, results in given for difference in _differences(case, results)] == []
+    crashing = [(case, vm) for case, results in given for vm in _crashing(results)]
+    assert [(case["id"], vm) for case, vm in crashing if not case["expect"].get(vm, {}).get("upstreamCrashes")] == []
     assert given
+    assert crashing or name not in CRASHING or pytestconfig.getoption("quick")  # a sample may have none
 
 
-def _differences(case):
-    release, answers = case["kubevirt"].removeprefix("v"), case["expect"]
-    items = [item for item in case["items"] if item["kind"] != "KubeVirt"]
-    _, results = run(*items, mode="validate", kubevirtVersion=release, configuration=case.get("config", {}))
-    for name, answer in answers.items():
+def _results(case):
+    release = case["kubevirt"].removeprefix("v")
+    return run(*case["items"], mode="validate", kubevirtVersion=release, configuration=case.get("config", {}))[1]
+
+
+def _crashing(results):
+    """The VMs whose preference is said to crash the webhook."""
+    found = [each["resourceRef"] for each in results if each["tags"]["rule"] == "crashing-preference"]
+    return [f"{ref.get('namespace', 'default')}/{ref['name']}" for ref in found if ref["kind"] == "VirtualMachine"]
+
+
+def _differences(case, results):
+    for name, answer in case["expect"].items():
         verdict = answer.get("admission")
         if verdict is None:
             continue

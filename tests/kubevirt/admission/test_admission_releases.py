@@ -384,11 +384,18 @@ def test_many_migration_threads_and_gated_updates_pass_in_1_4() -> None:
     assert errors_of(changes, configuration=configuration, release=releases.parse("1.4")) == []
 
 
+@pytest.mark.parametrize(("release", "refused"), [("1.8.4", False), ("1.8.5", True), ("1.9", True)])
+def test_an_interface_has_exactly_one_binding_since_1_8_5_and_1_9(release: str, refused: bool) -> None:
+    for binding in ({}, {"masquerade": {}, "bridge": {}}):
+        causes = causes_of({"domain.devices.interfaces.0": {"name": "default", **binding}}, release=releases.parse(release))
+        assert any("exactly one binding" in cause.message for cause in causes) is refused
+
+
 def test_a_refusal_that_is_new_says_since_when() -> None:
     causes = causes_of({"domain.devices.interfaces.0": {"name": "default"}}, release=releases.parse("1.9"))
     said = [cause.message for cause in causes if cause.path[-3:] == ("devices", "interfaces", 0)]
     fix = "set one of bridge, masquerade, sriov, passtBinding and binding"
-    assert said == [f"an interface must have exactly one binding; {fix}; KubeVirt checks this since 1.9"]
+    assert said == [f"an interface must have exactly one binding; {fix}; KubeVirt checks this since 1.8.5 and 1.9"]
     (port,) = causes_of({"domain.devices.interfaces.0.ports": [{"port": 65536}]}, release=releases.parse("1.9"))
     assert port.message == "port 65536 is out of range; use 1 to 65535; KubeVirt checks this since 1.9"
     (port,) = causes_of({"domain.devices.interfaces.0.ports": [{"port": 65537}]}, release=releases.parse("1.9"))

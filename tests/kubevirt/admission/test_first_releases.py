@@ -269,7 +269,7 @@ CASES: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Places]]] = [
         "an unset frame buffer",
         {"domain.devices.gpus": [{"name": n, "deviceName": n, "virtualGPUOptions": {"display": {"ramFB": {}}}} for n in "ab"]},
         gates("GPU"),
-        {"1.3": [("domain.devices.gpus[1]", "GPUs")], "1.4": []},
+        {"1.3": [("domain.devices.gpus[1]", "GPUs")], "1.4": [], "1.9": [], "1.10": [("domain.devices.gpus[1]", "GPUs")]},
     ),
     (
         "an error policy before it exists",

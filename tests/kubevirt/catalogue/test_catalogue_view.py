@@ -14,7 +14,9 @@ from krm_fn.cli import run as run_command
 from krm_fn.cli.catalogue import catalogue as command
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
-from krm_fn.kubevirt.releases import NEWEST, Release
+from krm_fn.kubevirt.releases import MINORS, NEWEST, Release
+
+LAST = ".".join(map(str, catalogue.releases()[-1]))
 
 API = "instancetype.kubevirt.io/v1beta1"
 U1_MEDIUM = {"cpu": {"guest": 1}, "memory": {"guest": "4Gi"}}
@@ -89,9 +91,9 @@ def test_a_release_is_read_back_to_the_first_with_a_catalogue(text, version):
     assert view.release_of(text).version == version
 
 
-@pytest.mark.parametrize("text", ["1.0", "1.10", "1", "1.9.0.1", "latest", "", "1.x", "1." + "9" * 5000])
+@pytest.mark.parametrize("text", ["1.0", "1.99", "1", "1.9.0.1", "latest", "", "1.x", "1." + "9" * 5000])
 def test_another_release_is_refused(text):
-    with pytest.raises(ConfigError, match=r"expected a KubeVirt release from 1\.1 to 1\.9"):
+    with pytest.raises(ConfigError, match=rf"expected a KubeVirt release from 1\.1 to {MINORS[-1]}"):
         view.release_of(text)
 
 
@@ -153,8 +155,8 @@ def test_show_prints_the_object_as_json():
 
 def test_show_as_text_names_the_releases():
     assert run("show", "windows.2k12", "-o", "text").output.splitlines()[-2:] == [
-        "In KubeVirt:     1.1.0 to 1.3.1, 1.6.0 to 1.9.0",
-        "With this spec:  1.6.0 to 1.9.0",
+        f"In KubeVirt:     1.1.0 to 1.3.1, 1.6.0 to {LAST}",
+        f"With this spec:  1.6.0 to {LAST}",
     ]
 
 
@@ -175,7 +177,7 @@ def test_without_a_subcommand_it_prints_its_help():
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("u1.mediun",), "instancetype or preference 'u1.mediun'; did you mean u1.medium (in KubeVirt 1.1.0 to 1.9.0)?"),
+        (("u1.mediun",), f"instancetype or preference 'u1.mediun'; did you mean u1.medium (in KubeVirt 1.1.0 to {LAST})?"),
         (
             ("gn1.xlarge", "--kind", "instancetype"),
             "instancetype 'gn1.xlarge'; it is in KubeVirt 1.1.0 to 1.4.1; choose one of these with --kubevirt-version",
@@ -191,12 +193,12 @@ def test_without_a_subcommand_it_prints_its_help():
     ],
 )
 def test_an_unknown_name_is_one_line_and_exit_code_1(capsys, args, message):
-    assert failed(capsys, "show", *args) == (1, f"kubevirt-render: error: KubeVirt 1.9.0 has no builtin {message}\n")
+    assert failed(capsys, "show", *args) == (1, f"kubevirt-render: error: KubeVirt {NEWEST} has no builtin {message}\n")
 
 
 def test_an_unknown_preference_to_satisfy_is_an_error(capsys):
-    message = "kubevirt-render: error: KubeVirt 1.9.0 has no builtin preference 'fedroa'; "
-    suggestion = "did you mean fedora (in KubeVirt 1.1.0 to 1.9.0)?\n"
+    message = f"kubevirt-render: error: KubeVirt {NEWEST} has no builtin preference 'fedroa'; "
+    suggestion = f"did you mean fedora (in KubeVirt 1.1.0 to {LAST})?\n"
     assert failed(capsys, "list", "--satisfies", "fedroa") == (1, message + suggestion)
 
 

@@ -118,9 +118,10 @@ def test_panic_devices_get_a_model_from_1_6_on(release, made) -> None:
     assert devices({"preferredPanicDeviceModel": "isa"}, given, release=release) == {"panicDevices": made}
 
 
-def test_a_panic_device_is_added_from_1_9_on() -> None:
+def test_a_panic_device_is_added_from_1_8_5_and_1_9_on() -> None:
     assert devices({"preferredPanicDeviceModel": "isa"}, release=V18) == {}
-    assert devices({"preferredPanicDeviceModel": "isa"}, release=V19) == {"panicDevices": [{"model": "isa"}]}
+    for release in (parse("1.8.5"), V19):
+        assert devices({"preferredPanicDeviceModel": "isa"}, release=release) == {"panicDevices": [{"model": "isa"}]}
 
 
 def test_a_video_type_is_applied_from_1_9_on() -> None:

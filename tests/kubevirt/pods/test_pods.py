@@ -16,12 +16,13 @@ from krm_fn.kubevirt.quantity import parse as quantity
 from krm_fn.kubevirt.releases import parse
 
 
-def pod(domain=None, *items, release="1.9", spec=None, annotations=None, labels=None, **configuration):
+def pod(domain=None, *items, release="1.9", spec=None, annotations=None, labels=None, status=None, **configuration):
     cluster, version = Cluster(configuration=configuration), parse(release)
     metadata = {"name": "web", "annotations": annotations or {}, "labels": labels or {}}
     memory = {"memory": {"guest": "1Gi"}, "devices": {}}
     instance = {"metadata": metadata, "spec": {"domain": {**memory, **(domain or {})}, **(spec or {})}}
     complete(instance, cluster, version)
+    instance["status"] = status or {}
     return launcher_pod(instance, LaunchContext(bundle=Bundle(items), cluster=cluster, release=version, namespace="team"))
 
 
@@ -49,9 +50,43 @@ def test_the_ratio_multiplies_what_pinned_cpus_add_since_1_5_3(release, mib) -> 
     assert 0 <= quantity(found["memoryOverhead"]).value() - mib * 2**20 < 1000
 
 
+@pytest.mark.parametrize(("release", "mib"), [("1.9", 376), ("1.10", 396)])
+def test_qemu_needs_50_mib_since_1_10(release, mib) -> None:
+    found = pod({**PINNED, "memory": {"guest": "0"}}, release=release)
+    assert 0 <= quantity(found["memoryOverhead"]).value() - mib * 2**20 < 1000
+
+
+@pytest.mark.parametrize(("release", "names"), [("1.9", ["hugepages"]), ("1.10", ["hugepages", "hugetblfs-dir"])])
+def test_the_folder_below_the_huge_pages_is_made_of_them_since_1_10(release, names) -> None:
+    found = pod({"memory": {"guest": "1Gi", "hugepages": {"pageSize": "2Mi"}}}, release=release)
+    assert found["hugepagesVolumes"] == [{"name": name, "emptyDir": {"medium": "HugePages"}} for name in names]
+
+
+@pytest.mark.parametrize(
+    ("release", "value", "names"), [("1.9", "true", ["volumea"]), ("1.10", "true", []), ("1.10", "yes", ["volumea"])]
+)
+def test_an_annotation_leaves_out_the_containers_that_resolve_digests_since_1_10(release, value, names) -> None:
+    spec = {"volumes": [{"name": "a", "containerDisk": {"image": "x"}}]}
+    found = pod(release=release, spec=spec, annotations={"kubevirt.io/image-volume-skip-digest-resolution": value})
+    assert [each["name"] for each in found["initContainers"] if each["name"].startswith("volume")] == names
+
+
 @pytest.mark.parametrize(("release", "label"), [("1.5.0", False), ("1.5.1", True)])
 def test_nodes_need_the_machine_type_since_1_5_1(release, label) -> None:
     assert ("machine-type.node.kubevirt.io/q35" in pod(release=release)["nodeSelector"]) is label
+
+
+def test_what_an_instance_runs_as_decides_about_its_nodes() -> None:
+    reenlightened = {"features": {"hyperv": {"reenlightenment": {}}}}
+    hints = {"machine": {"type": "pc-q35-rhel9.6.0"}, "topologyHints": {"tscFrequency": 2100000000}}
+    plain, known = (
+        set(pod(reenlightened, spec={"architecture": "amd64"}, status=status)["nodeSelector"]) for status in ({}, hints)
+    )
+    assert plain - known == {"machine-type.node.kubevirt.io/q35"}
+    assert known - plain == {
+        "machine-type.node.kubevirt.io/pc-q35-rhel9.6.0",
+        "scheduling.node.kubevirt.io/tsc-frequency-2100000000",
+    }
 
 
 @pytest.mark.parametrize(("release", "pages"), [("1.6.3", True), ("1.6.4", False)])

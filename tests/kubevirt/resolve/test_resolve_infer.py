@@ -69,8 +69,10 @@ def test_until_1_6_admission_writes_the_kind_that_none_means():
     assert resolution.vm["spec"]["instancetype"] == {"name": "small", "kind": "virtualmachineclusterinstancetype"}
 
 
-@pytest.mark.parametrize(("release", "expected"), [("1.8", [("instancetype", "unsupported-source")]), ("1.9", [])])
-def test_snapshots_are_followed_since_1_9(release, expected):
+@pytest.mark.parametrize(
+    ("release", "expected"), [("1.8", [("instancetype", "unsupported-source")]), ("1.8.5", []), ("1.9", [])]
+)
+def test_snapshots_are_followed_since_1_8_5_and_1_9(release, expected):
     volumes, templates, items = CHAINS["snapshot"]
     machine = vm(ROOT, volumes=volumes, templates=templates)
     assert reasons(resolve(machine, cluster_instancetype(), *items, release=release)) == expected

@@ -1,6 +1,6 @@
 """Dynamic resource allocation: GPUs and host devices from claims, and the claims.
 
-upstream: pkg/dra/admitter/dra_admitter.go
+upstream: pkg/dra/admitter/dra_admitter.go:validateCreationDRA
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """dataVolumeTemplates of a VirtualMachine.
 
-upstream: pkg/storage/admitters/data-volume-template.go
+upstream: pkg/storage/admitters/data-volume-template.go:ValidateDataVolumeTemplate
 """
 
 from __future__ import annotations

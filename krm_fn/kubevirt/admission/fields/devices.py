@@ -9,8 +9,12 @@ from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated, number, one_of, shut
 from krm_fn.kubevirt.admission.items import maps
 from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
+
+# Since this release, a frame buffer that says nothing of `enabled` is one.
+UNSET_FRAME_BUFFER_COUNTS_SINCE: Version = (1, 10)
 
 DEVICES = ("domain", "devices")
 
@@ -113,17 +117,20 @@ def _architecture(scope: Scope) -> object:
 @examine(*DEVICES, "gpus", upstream=VMI + "validateMDEVRamFB", since=(1, 3))
 def two_boot_displays(scope: Scope) -> Iterator[Cause]:
     """At most one virtual GPU shows a picture before the guest's driver runs."""
-    found = [index for index, gpu in enumerate(maps(scope.devices.get("gpus"))) if _has_boot_display(gpu)]
+    unset_counts = scope.release.within(since=UNSET_FRAME_BUFFER_COUNTS_SINCE)
+    gpus = enumerate(maps(scope.devices.get("gpus")))
+    found = [index for index, gpu in gpus if _has_boot_display(gpu, unset_counts=unset_counts)]
     if len(found) > 1:
         message = "only one GPU can have a display with ramFB; set ramFB.enabled to false for the others"
         yield scope.cause((*DEVICES, "gpus", found[1]), message, named="GPUs")
 
 
-def _has_boot_display(gpu: Object) -> bool:
+def _has_boot_display(gpu: Object, *, unset_counts: bool) -> bool:
     display = get(gpu, ("virtualGPUOptions", "display"))
     if not isinstance(display, dict) or display.get("enabled") is False:
         return False
-    return display.get("ramFB") is None or get(display, ("ramFB", "enabled")) is True
+    enabled = get(display, ("ramFB", "enabled"))
+    return display.get("ramFB") is None or enabled is True or (unset_counts and enabled is None)
 
 
 EXAMINATIONS = (two_boot_displays,)

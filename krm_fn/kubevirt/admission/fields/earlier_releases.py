@@ -46,7 +46,7 @@ GROUPS = (
         at=(*INTERFACES, EACH),
         checks=(
             _two_bindings("bridge", "slirp", "masquerade", "sriov", "macvtap", "passt").but(since=(1, 1), until=(1, 8)),
-            _two_bindings("bridge", "masquerade", "sriov", "passtBinding").but(since=(1, 8), until=(1, 9)),
+            _two_bindings("bridge", "masquerade", "sriov", "passtBinding").but(since=(1, 8), until=((1, 8, 5), (1, 9))),
             gated(
                 ("binding",),
                 "NetworkBindingPlugins",

@@ -1,6 +1,6 @@
 """NVIDIA Grace GPUs that are passed through: their conditions for cluster and VM.
 
-upstream: pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualization.go
+upstream: pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualization.go:validateGraceIOVirtualization
 """
 
 from __future__ import annotations

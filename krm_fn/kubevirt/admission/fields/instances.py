@@ -1,6 +1,6 @@
 """Checks of VirtualMachineInstances only, after their defaults are set: memory, Hyper-V, devices by architecture.
 
-upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go
+upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstancePerArch
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ CHECKS = (
     exactly_one(
         BINDINGS,
         message="an interface must have exactly one binding; set one of bridge, masquerade, sriov, passtBinding and binding",
-        since=(1, 9),
+        since=((1, 8, 5), (1, 9)),
         is_new=True,
         upstream=BINDING + "validateInterfaceBindingExists",
     ),

@@ -16,7 +16,7 @@ from krm_fn.kubevirt.releases import Version
 
 VMS = "pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:"
 FEATURES = VMS + "validateLiveUpdateFeatures"
-MEMORY = VMS + "validateLiveUpdateMemory"
+MEMORY = VMS + "validateLiveUpdateMemory"  # until 1.3
 
 KEY, GATE = "liveUpdateFeatures", "VMLiveUpdateFeatures"
 KEY_UNTIL: Version = (1, 2)

@@ -1,0 +1,175 @@
+"""What `suggest` prints: flat VMs with their nearest instancetypes, and instancetypes that a fleet could have of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.console import one_line, printable
+from krm_fn.base.markdown import code
+from krm_fn.base.objects import Object, name_of
+from krm_fn.base.value import Value
+from krm_fn.cli.conversions import Suggested
+from krm_fn.cli.formats import counted
+from krm_fn.cli.sizes.as_csv import text as csv_text
+from krm_fn.cli.sizes.as_markdown import table
+from krm_fn.cli.sizes.as_table import aligned
+from krm_fn.converting.conversion import CLASSES, POD, TOPOLOGY, InstanceChange, Proof
+from krm_fn.converting.suggesting import ShapeGroup
+from krm_fn.converting.usage import Fit
+from krm_fn.kubevirt.quantity import NANO, of_int
+from krm_fn.sizing.rows import in_bytes
+
+HEADS = ("NAMESPACE", "NAME", "CLASS", "INSTANCETYPE", "PREFERENCE", "CHANGES", "IF IT RUNS")
+GROUP_HEADS = ("OWN INSTANCETYPE", "VMS", "CLASS", "VCPUS", "MEMORY", "NEAREST", "MORE VCPUS", "MORE MEMORY")
+FIT_HEADS = ("NAMESPACE", "NAME", "VCPUS", "PEAK", "MEMORY", "PEAK", "SMALLER", "SAVES VCPUS", "SAVES MEMORY")
+OVERHEAD = f"{POD}memoryOverhead"
+WORDS = {"exact": "exact", "headroom": "headroom only", "differs": "different", "none": "without a suggestion"}
+
+
+class SuggestReport(Value):
+    """The suggestions in order, the groups of VMs of one shape, and the smaller instancetypes by usage."""
+
+    found: tuple[Suggested, ...]
+    groups: tuple[ShapeGroup, ...] = ()
+    fits: tuple[Fit, ...] = ()
+    width: int = 0
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row for each VM."""
+        return [_row(each) for each in self.found]
+
+    @property
+    def answer(self) -> Object:
+        """All of it as plain data."""
+        counts = Counter(each.suggestion.sort for each in self.found)
+        made: Object = {
+            "vms": [each.answer for each in self.found],
+            "groups": [_group(each) for each in self.groups],
+            "summary": {sort: counts[sort] for sort in CLASSES},
+        }
+        return {**made, "usage": [each.answer for each in self.fits]} if self.fits else made
+
+    @property
+    def summary(self) -> str:
+        """How many VMs are of each class."""
+        counts = Counter(each.suggestion.sort for each in self.found)
+        parts = ", ".join(f"{counts[sort]} {WORDS[sort]}" for sort in CLASSES if counts[sort])
+        return f"{counted(len(self.found), 'flat VM')}: {parts}" if parts else "no flat VMs"
+
+
+def _row(each: Suggested) -> tuple[str, ...]:
+    found, obj = each.suggestion, each.suggestion.facts.entry.obj
+    name = found.instancetype.name if found.instancetype else ""
+    told = changes(found.proof) if found.instancetype else found.reason
+    cells = (effective_namespace(obj), name_of(obj), found.sort, name, found.preference, told, each.effect)
+    return tuple(printable(one_line(cell)) for cell in cells)
+
+
+def changes(proof: Proof) -> str:
+    """What a conversion changes, in short."""
+    return ", ".join(map(_shown, _short(proof.changes)))
+
+
+def _short(changes: Sequence[InstanceChange]) -> list[InstanceChange]:
+    """The changes without KubeVirt's own overhead, and without a 1 of a topology beside others: that is what unset means."""
+    told = [each for each in changes if each.path != OVERHEAD]
+    return [each for each in told if each.path not in TOPOLOGY or (each.old or 1) != (each.new or 1)] or told
+
+
+def _shown(change: InstanceChange) -> str:
+    path = change.path.removeprefix("/spec/domain/").strip("/").replace("/", ".")
+    return f"{path} {_value(change.old)} → {_value(change.new)}"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {below}" for key, below in value.items()) + "}"
+    return "-" if value is None else str(value)
+
+
+def _group(group: ShapeGroup) -> Object:
+    found: Object = {"name": group.own.name, "vms": len(group.members), "class": group.proof.sort, "spec": group.own.spec}
+    if group.own.topology:
+        found["preference"] = group.own.topology
+    if group.nearest:
+        vcpus, nanos = _more(group)
+        found["nearest"] = {**group.nearest.matcher, "moreVcpus": vcpus, "moreMemoryBytes": nanos // NANO}
+    return found
+
+
+def _more(group: ShapeGroup) -> tuple[int, int]:
+    """The vCPUs and the memory that all VMs of a group get more with the nearest instancetype that exists."""
+    nearest = group.nearest
+    if nearest is None:
+        return 0, 0
+    count, own = len(group.members), group.own.size
+    return count * (nearest.size.vcpus - own.vcpus), count * (nearest.size.nanos - own.nanos)
+
+
+def _group_row(group: ShapeGroup) -> tuple[str, ...]:
+    vcpus, nanos = _more(group)
+    nearest = (group.nearest.name, str(vcpus), _bytes(nanos)) if group.nearest else ("-", "-", "-")
+    own = group.own
+    return (own.name, str(len(group.members)), group.proof.sort, str(own.size.vcpus), _bytes(own.size.nanos), *nearest)
+
+
+def _bytes(nanos: int) -> str:
+    return in_bytes(of_int(nanos // NANO, "BinarySI")) if nanos else "0"
+
+
+def _fit_row(fit: Fit) -> tuple[str, ...]:
+    size, smaller = fit.size, fit.smaller
+    saved = (str(size.vcpus - smaller.size.vcpus), _bytes(size.nanos - smaller.size.nanos)) if smaller else ("-", "-")
+    peak = fit.peak_vcpus, _bytes(size.nanos), _bytes(fit.peak.nanos)
+    return (fit.namespace, fit.name, str(size.vcpus), *peak, smaller.name if smaller else "-", *saved)
+
+
+def _tables(report: SuggestReport) -> list[tuple[tuple[str, ...], list[tuple[str, ...]], frozenset[int]]]:
+    """The heads and the rows of each table, and which of its columns hold numbers."""
+    found = [
+        (HEADS, report.rows, frozenset[int]()),
+        (GROUP_HEADS, [_group_row(each) for each in report.groups], frozenset((1, 3, 4, 6, 7))),
+        (FIT_HEADS, [_fit_row(each) for each in report.fits], frozenset((2, 3, 4, 5, 7, 8))),
+    ]
+    return [each for each in found if each[1]]
+
+
+def as_text(report: SuggestReport) -> str:
+    """Tables for a terminal."""
+    parts = [aligned([heads, *rows], numbers, report.width) for heads, rows, numbers in _tables(report)]
+    return "\n\n".join([*parts, report.summary]) + "\n"
+
+
+def as_json(report: SuggestReport) -> str:
+    """All details."""
+    return json.dumps(report.answer, indent=2, ensure_ascii=False) + "\n"
+
+
+def as_csv(report: SuggestReport) -> str:
+    """A row for each VM."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("target", "file", *(head.lower().replace(" ", "_") for head in HEADS)))
+    for each, row in zip(report.found, report.rows, strict=True):
+        writer.writerow(map(csv_text, (each.target, each.file, *row)))
+    return out.getvalue()
+
+
+def as_markdown(report: SuggestReport) -> str:
+    """Tables for a comment."""
+    parts = [table(heads, 0, 0, [[*map(code, row)] for row in rows]) for heads, rows, _ in _tables(report)]
+    return "\n\n".join([*parts, report.summary]) + "\n"
+
+
+FORMATS: dict[str, Callable[[SuggestReport], str]] = {
+    "text": as_text,
+    "json": as_json,
+    "csv": as_csv,
+    "markdown": as_markdown,
+}

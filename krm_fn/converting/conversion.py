@@ -1,0 +1,293 @@
+"""One VM converted: what it becomes with an instancetype, and what that changes in the instance, the guest and the pod.
+
+The differences are those of the instances that KubeVirt starts before and after. The annotations that name the instancetype
+and the preference are none: they say where values come from.
+"""
+
+from __future__ import annotations
+
+from krm_fn.base.annotations import Callable, Iterator
+from krm_fn.base.bundle import Bundle, effective_namespace
+from krm_fn.base.objects import Object, Ref, annotations_of
+from krm_fn.base.paths import Path, as_map, copy, drop, get
+from krm_fn.base.redaction import redact
+from krm_fn.base.value import Value
+from krm_fn.converting.instancetypes import Instancetype, Size, preference_name, size_of_guest
+from krm_fn.kubevirt.expand import apply
+from krm_fn.kubevirt.facts import Found, Resolution
+from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
+from krm_fn.kubevirt.instance import NAMED_BY, start
+from krm_fn.kubevirt.instance.refusals import start_causes
+from krm_fn.kubevirt.pods.amounts import ZERO, Amounts
+from krm_fn.kubevirt.presets import PresetGroup
+from krm_fn.kubevirt.presets.index import NONE as NO_PRESETS
+from krm_fn.kubevirt.quantity import Quantity
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.resolve import PREFERENCE
+from krm_fn.kubevirt.resolve.matcher import API_VERSION
+from krm_fn.kubevirt.updates.paths_of_change import Difference, compared
+from krm_fn.kubevirt.updates.stored_form import stored_spec
+from krm_fn.rules.facts.vms import VmFacts
+
+EXACT, HEADROOM, DIFFERS, NONE = "exact", "headroom", "differs", "none"
+CLASSES = (EXACT, HEADROOM, DIFFERS, NONE)
+TOPOLOGY = frozenset(f"/spec/domain/cpu/{key}" for key in ("sockets", "cores", "threads"))
+GROWTH = frozenset(("/spec/domain/cpu/maxSockets", "/spec/domain/memory/maxGuest"))
+# What a size is made of. An instancetype that changes something else, such as dedicated CPUs, is none of the same sort.
+RESOURCES, POD = "/spec/domain/resources", "/pod/"
+SIZES = TOPOLOGY | GROWTH | {"/spec/domain/memory/guest"}
+# What an instancetype gives instead of the VM. What is left empty of these goes, too.
+SIZED: tuple[Path, ...] = (
+    ("domain", "cpu"),
+    ("domain", "memory"),
+    ("domain", "resources", "requests"),
+    ("domain", "resources", "limits"),
+    ("domain", "resources"),
+)
+NO_INSTANCE, NO_MEMORY = "its presets or its network are refused", "it has no memory"
+NAMES = frozenset(name for names in NAMED_BY.values() for name in names.values())
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Pods = Callable[[Object], "PodSize"]
+
+
+class PodSize(Value):
+    """What the pod of an instance requests and is limited to, without the memory that KubeVirt adds for itself, `overhead`."""
+
+    requests: Amounts = {}  # noqa: RUF012  nobody writes into a Value
+    limits: Amounts = {}  # noqa: RUF012
+    overhead: Quantity = ZERO
+
+    @property
+    def parts(self) -> Iterator[tuple[str, Quantity]]:
+        """Each amount with its place."""
+        for word, amounts in (("requests", self.requests), ("limits", self.limits)):
+            yield from ((f"{POD}{word}/{name}", amounts[name]) for name in sorted(amounts))
+
+
+class StartContext(Value):
+    """What a VM starts in: the objects and presets that it sees, and the pods of instances."""
+
+    bundle: Bundle
+    presets: PresetGroup = NO_PRESETS
+    pods: Pods
+
+
+class Converted(Value):
+    """A VM with other matchers, and the paths that it lost for them, from its root."""
+
+    vm: Object
+    dropped: tuple[Path, ...]
+
+
+class InstanceChange(Value):
+    """A difference of the instance or the pod: where, and both values, None for none."""
+
+    path: str
+    old: object
+    new: object
+
+
+class Proof(Value):
+    """What a conversion changes. `sort` is EXACT, HEADROOM, or DIFFERS. `fewer` names what the guest or the pod has less of.
+
+    With HEADROOM, guest and pod have the same vCPUs, memory, requests and limits. The layout of the vCPUs differs, what the
+    guest may grow to, or whether the instance states requests that its pod has anyway.
+    """
+
+    sort: str
+    changes: tuple[InstanceChange, ...] = ()
+    fewer: tuple[str, ...] = ()
+
+    @property
+    def is_of_sizes(self) -> bool:
+        """True where nothing but sizes changes."""
+        return all(each.path in SIZES or is_of_resources(each.path) or each.path.startswith(POD) for each in self.changes)
+
+
+class StartedVm(Value):
+    """A flat VM before it is converted: its instance in the form in which it is compared, and its size."""
+
+    facts: VmFacts
+    instance: Object
+    size: Size
+    pod: PodSize
+
+
+def is_flat(facts: VmFacts) -> bool:
+    """True for a VM that says its size itself."""
+    spec = as_map(facts.vm.get("spec"))
+    named = any(spec.get(field) is not None for field in ("instancetype", "flavor"))
+    return not (named or facts.resolution.errors) and isinstance(get(facts.vm, INSTANCE_SPEC), dict)
+
+
+def before(facts: VmFacts, around: StartContext) -> StartedVm | str:
+    """The VM as it starts now, or why no instance of it starts."""
+    instance = started(facts, facts.resolution, around)
+    if isinstance(instance, str):
+        return instance
+    size = size_of_guest(instance)
+    if size is None:
+        return NO_MEMORY
+    return StartedVm(facts=facts, instance=_shown(instance), size=size, pod=around.pods(instance))
+
+
+def started(facts: VmFacts, resolution: Resolution, around: StartContext) -> Object | str:
+    """The complete instance of a VM with these references, or why KubeVirt starts none."""
+    instance = start(
+        resolution,
+        owner=facts.entry.obj,
+        namespace=effective_namespace(facts.entry.obj),
+        bundle=around.bundle,
+        cluster=facts.cluster,
+        release=facts.release,
+        presets=around.presets,
+    ).instance
+    if instance is None:
+        return NO_INSTANCE
+    causes = start_causes(instance, cluster=facts.cluster, release=facts.release)
+    return next((cause.message for cause in causes if cause.sure), "") or instance
+
+
+def _shown(instance: Object) -> Object:
+    """What counts of an instance, in the form in which the API server returns it."""
+    notes = {key: value for key, value in annotations_of(instance).items() if key not in NAMES}
+    return {"annotations": notes, "spec": stored_spec(as_map(instance["spec"]))}
+
+
+def has_traits(was: StartedVm, found: Instancetype) -> bool:
+    """False for an instancetype that surely changes more than sizes: it sets what the VM has otherwise."""
+    return all(get(was.instance["spec"], path) == value for path, value in found.traits if path[:1] == ("domain",))
+
+
+def converted(
+    vm: Object, found: Instancetype, release: Release, *, has: Found | None = None, gets: Found | None = None
+) -> Converted | None:
+    """The VM with a reference to the instancetype, and without what then must not be set; None where it can't have both.
+
+    `has` is its preference, `gets` one that it refers to from now on.
+    """
+    preference = gets or has
+    template, dropped = copy(as_map(get(vm, TEMPLATE))), list[Path]()
+    spec = preference.spec if preference else None
+    while conflicts := apply(copy(template), instancetype=found.spec, preference=spec, release=release):
+        paths = [each.path for each in conflicts if each.path not in dropped]
+        if not paths or any(path[: len(INSTANCE_SPEC)] != INSTANCE_SPEC for path in paths):
+            return None
+        for path in paths:
+            drop(template, path[len(TEMPLATE) :])
+        dropped += paths
+    for path in SIZED:
+        if get(template, ("spec", *path)) == {} and get(vm, (*INSTANCE_SPEC, *path)):
+            drop(template, ("spec", *path))
+    return Converted(vm=_referring(vm, template, found, gets), dropped=tuple(dropped))
+
+
+def _referring(vm: Object, template: Object, found: Instancetype, gets: Found | None) -> Object:
+    """The VM with matchers before its template."""
+    matchers: Object = {"instancetype": found.matcher}
+    if gets:
+        matchers["preference"] = {"kind": gets.ref.kind, "name": gets.ref.name}
+    spec: Object = {}
+    for key, value in vm["spec"].items():
+        if key == "template":
+            spec |= {**matchers, key: template}
+        elif key not in matchers:
+            spec[key] = value
+    return {**vm, "spec": spec}
+
+
+def again(vm: VmFacts, found: Instancetype, like: Converted) -> Converted:
+    """The same for another VM of that shape."""
+    gets = None
+    if (matcher := get(like.vm, ("spec", "preference"))) != get(vm.vm, ("spec", "preference")):
+        gets = Found(spec={}, ref=_ref(matcher["kind"], matcher["name"]), origin="bundle")
+    template = copy(get(vm.resolution.vm, TEMPLATE))
+    for path in like.dropped:
+        drop(template, path[len(TEMPLATE) :])
+    for path in SIZED:
+        if get(template, ("spec", *path)) == {} and get(like.vm, (*INSTANCE_SPEC, *path)) is None:
+            drop(template, ("spec", *path))
+    return like.but(vm=_referring(vm.resolution.vm, template, found, gets))
+
+
+def proof(
+    was: StartedVm, found: Instancetype, around: StartContext, *, gets: Found | None = None
+) -> tuple[Converted, Proof] | None:
+    """The VM with an instancetype, and all that this changes; None where KubeVirt would refuse or not start it.
+
+    `gets` is a preference that the VM gets as well.
+    """
+    facts = was.facts
+    gets = gets or _own_preference(found)
+    made = converted(facts.resolution.vm, found, facts.release, has=facts.resolution.preference, gets=gets)
+    if made is None:
+        return None
+    preference = gets or facts.resolution.preference
+    resolution = facts.resolution.but(vm=made.vm, instancetype=found.found, preference=preference)
+    instance = started(facts, resolution, around)
+    return None if isinstance(instance, str) else (made, judged(was, instance, around))
+
+
+def _own_preference(found: Instancetype) -> Found | None:
+    if found.topology is None:
+        return None
+    ref = _ref(PREFERENCE.cluster_kind, preference_name(found))
+    return Found(spec=found.topology, ref=ref, origin="bundle")
+
+
+def _ref(kind: str, name: str) -> Ref:
+    return Ref(api_version=API_VERSION, kind=kind, namespace="", name=name)
+
+
+def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:
+    """What is different of a complete instance."""
+    after, size, pod = _shown(instance), size_of_guest(instance), around.pods(instance)
+    changes = [InstanceChange(path=each.pointer, **_values(each)) for each in compared(was.instance, after)]
+    of_pod, fewer = list(_of_pod(was.pod, pod)), tuple(_fewer(was, size, pod))
+    sort = EXACT
+    if changes:
+        same = size == was.size and not of_pod
+        sort = (
+            HEADROOM
+            if same and all(each.path in GROWTH | TOPOLOGY or is_of_resources(each.path) for each in changes)
+            else DIFFERS
+        )
+    if was.pod.overhead.nanos != pod.overhead.nanos:  # KubeVirt's estimate of what it needs itself
+        of_pod.append(_amounts(f"{POD}memoryOverhead", was.pod.overhead, pod.overhead))
+    return Proof(sort=sort, changes=(*changes, *of_pod), fewer=fewer)
+
+
+def _is_headroom(path: str) -> bool:
+    return path in GROWTH or path in TOPOLOGY or is_of_resources(path)
+
+
+def is_of_resources(path: str) -> bool:
+    """True for the place of requests and limits of an instance."""
+    return path == RESOURCES or path.startswith(f"{RESOURCES}/")
+
+
+def _values(each: Difference) -> Object:
+    return {"old": redact(each.before, each.steps), "new": redact(each.after, each.steps)}
+
+
+def _of_pod(was: PodSize, now: PodSize) -> Iterator[InstanceChange]:
+    old, new = dict(was.parts), dict(now.parts)
+    for path in dict.fromkeys((*old, *new)):
+        if old.get(path, ZERO).nanos != new.get(path, ZERO).nanos:
+            yield _amounts(path, old.get(path), new.get(path))
+
+
+def _amounts(path: str, old: Quantity | None, new: Quantity | None) -> InstanceChange:
+    return InstanceChange(path=path, old=str(old) if old else None, new=str(new) if new else None)
+
+
+def _fewer(was: StartedVm, size: Size | None, pod: PodSize) -> Iterator[str]:
+    if size is None or size.vcpus < was.size.vcpus:
+        yield "vCPUs"
+    if size is None or size.nanos < was.size.nanos:
+        yield "memory"
+    for name, amount in was.pod.requests.items():
+        if pod.requests.get(name, ZERO).nanos < amount.nanos:
+            yield f"{name} requested by the pod"

@@ -1,0 +1,106 @@
+"""What a HelmRelease of Flux gives to helm: the name of the release, its namespace, and the values.
+
+upstream: helm-controller api/v2/helmrelease_types.go: GetReleaseName, GetReleaseNamespace; internal/release/name.go:
+ShortenName; fluxcd/pkg chartutil/values.go: ChartValuesFromReferences
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from krm_fn import yamlio
+from krm_fn.base.errors import InputError
+from krm_fn.base.expressions import expression
+from krm_fn.base.objects import Object, name_of, namespace_of, text
+from krm_fn.base.paths import as_list, as_map
+from krm_fn.flux.steps import texts_of
+from krm_fn.flux.substitution import FluxError
+
+LONGEST, KEPT, DIGITS = 53, 40, 12  # characters of a release's name, and of a longer one those that stay, and of its digest
+KEY = "values.yaml"  # of a ConfigMap or a Secret, where none is named
+STEP = expression(r"\[\d+\]|(?:\\.|[^.\[\\])+")
+WHOLE = expression(r"-?[1-9]\d*")
+WORDS = {"true": True, "false": False, "null": None, "0": 0}
+SYNTAX = frozenset(",{}[]\\")  # what helm reads in a value beside text
+
+
+def named(release: Object) -> tuple[str, str]:
+    """The name of the release, and its namespace."""
+    spec = as_map(release.get("spec"))
+    target = text(spec.get("targetNamespace"))
+    name = text(spec.get("releaseName")) or "-".join(filter(None, (target, name_of(release))))
+    if len(name) > LONGEST:
+        name = f"{name[:KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:DIGITS]}"
+    return name, target or namespace_of(release)
+
+
+def values(release: Object, holding: Callable[[str, str], Object | None], missing: list[str]) -> Object:
+    """The values: those of `valuesFrom` in order, and over them `values`.
+
+    `holding` gives a ConfigMap or a Secret by kind and name; those that it does not know go into `missing`. Raises: FluxError.
+    """
+    spec = as_map(release.get("spec"))
+    own = as_map(spec.get("values"))
+    found: Object = {}
+    for each in map(as_map, as_list(spec.get("valuesFrom"))):
+        kind, name, path = (text(each.get(key)) for key in ("kind", "name", "targetPath"))
+        held, key = holding(kind, name), text(each.get("valuesKey")) or KEY
+        if held is None:
+            missing += [] if each.get("optional") else [f"{kind} {name}"]
+            continue
+        given = texts_of(held).get(key)
+        if given is None and not each.get("optional"):
+            raise FluxError("values", f"{kind} {name} of valuesFrom has no key {key}")
+        if given is not None and path:
+            found = _with(_merged(found, own), STEP.findall(path), _typed(given, is_text=each.get("literal") is True))
+        elif given is not None:
+            found = _merged(found, _map(given, f"{kind} {name}"))
+    return _merged(found, own)
+
+
+def _map(given: str, named: str) -> Object:
+    try:
+        items = yamlio.read_stream(given.encode()).items
+    except InputError as error:
+        raise FluxError("values", f"the values of {named} can't be read: {error.message}") from None
+    found = items[0] if items else None
+    if found is not None and not isinstance(found, dict):
+        raise FluxError("values", f"the values of {named} are no map")
+    return found or {}
+
+
+def _merged(one: Object, other: Object) -> Object:
+    """Both maps; where they differ, the other one counts."""
+    found = dict(one)
+    for key, value in other.items():
+        below = found.get(key)
+        found[key] = _merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return found
+
+
+def _typed(given: str, *, is_text: bool) -> Any:
+    """A value as helm reads it after `--set`. Raises: FluxError."""
+    if is_text:
+        return given
+    if len(given) > 1 and given[0] in "'\"" and given[-1] in "'\"":
+        return given.strip("'\"")
+    if SYNTAX & set(given):
+        raise FluxError("values", "a value with a targetPath has `,`, braces or `\\`; set literal: true for it")
+    return WORDS[given] if given in WORDS else int(given) if WHOLE.fullmatch(given) else given
+
+
+def _with(of: Any, steps: list[str], value: Any) -> Any:
+    """A map or a list with a value at a path; what is missing on the way is made."""
+    if not steps:
+        return value
+    step, *rest = steps
+    if step.startswith("["):
+        entries, number = list(of) if isinstance(of, list) else [], int(step[1:-1])
+        if number > len(entries):
+            raise FluxError("values", f"a targetPath leads to {step}, and the list has {len(entries)} entries")
+        below = entries[number] if number < len(entries) else None
+        return [*entries[:number], _with(below, rest, value), *entries[number + 1 :]]
+    key, found = step.replace("\\", ""), dict(of) if isinstance(of, dict) else {}
+    return {**found, key: _with(found.get(key), rest, value)}

@@ -1,0 +1,126 @@
+"""The suggestions for the flat VMs of a bundle, with what of the pipeline they depend on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from krm_fn.base.annotations import Any, Iterator, Mapping
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.objects import Object, name_of
+from krm_fn.base.paths import Path, get
+from krm_fn.converting import usage
+from krm_fn.converting.conversion import (
+    EXACT,
+    HEADROOM,
+    NO_INSTANCE,
+    PodSize,
+    Proof,
+    StartContext,
+    StartedVm,
+    before,
+    judged,
+    started,
+)
+from krm_fn.converting.suggesting import ConversionWish, Suggesting, Suggestion
+from krm_fn.converting.usage import Fit, Peak
+from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.pods import LaunchContext, pod_size
+from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
+from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.kubevirt.quantity import parse
+from krm_fn.kubevirt.releases import is_measured
+from krm_fn.kubevirt.resolve import MATCHERS, Resolver
+from krm_fn.pipeline.starts import Starts
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.conversions import ConversionFacts
+from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.sizing.demands import rendered
+
+LIMIT: Path = ("spec", "domain", "resources", "limits", "memory")
+
+
+class Conversions:
+    """Converts the VMs of a bundle whose facts these are; they must be those of mode `validate`."""
+
+    def __init__(self, facts: BundleFacts, wish: ConversionWish) -> None:
+        self._facts, self._starts = facts, Starts(facts)
+        self._presets = self._starts.instances.presets
+        self._is_divided = any(facts.bundle.of_kind(matcher.kind) for matcher in MATCHERS)
+        shipped = facts.config.catalogue != "none" and facts.cluster.deploys_catalogue(facts.release)
+        known = catalogue.of(facts.release) if shipped else None
+        resolver = Resolver(bundle=facts.bundle, release=facts.release, catalogue=known)
+        self._suggesting = Suggesting(self.around, resolver, known, self._key, wish)
+
+    def _key(self, vm: VmFacts) -> Any:
+        """All that the suggestion for a VM depends on; its namespace only where one has instancetypes of its own."""
+        key = self._starts.key(vm)
+        return key[1:] if key and not self._is_divided else key
+
+    def suggestions(self) -> Iterator[Suggestion]:
+        """The suggestion for each flat VM of the bundle itself."""
+        return self._suggesting.all(self.vms)
+
+    def fits(self, peaks: Mapping[usage.Key, Peak], spare: int) -> Iterator[Fit]:
+        """The VMs of which peaks are known, each with an instancetype that is smaller and holds these and some percent more."""
+        for vm in self.vms:
+            key = effective_namespace(vm.entry.obj), name_of(vm.entry.obj)
+            if (was := self.before(vm) if key in peaks else None) is not None:
+                found = usage.smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
+                yield Fit(namespace=key[0], name=key[1], size=was.size, peak=peaks[key], smaller=found)
+
+    @property
+    def vms(self) -> list[VmFacts]:
+        """The VMs of the bundle itself."""
+        return [vm for vm in self._facts.vms if not self._facts.bundle.is_context(vm.entry.item)]
+
+    def before(self, vm: VmFacts) -> StartedVm | None:
+        """A VM as it starts, None where KubeVirt starts no instance of it."""
+        found = NO_INSTANCE if vm.resolution.errors else before(vm, self.around(vm))
+        return None if isinstance(found, str) else found
+
+    def judged(self, was: StartedVm, vm: VmFacts) -> Proof | None:
+        """What is different of a VM, None where KubeVirt starts no instance of it."""
+        around = self.around(vm)
+        instance = NO_INSTANCE if vm.resolution.errors else started(vm, vm.resolution, around)
+        return None if isinstance(instance, str) else judged(was, instance, around)
+
+    def around(self, vm: VmFacts) -> StartContext:
+        """What a VM starts in."""
+        facts, namespace = self._facts, effective_namespace(vm.entry.obj)
+        launch = LaunchContext(bundle=facts.bundle, cluster=facts.cluster, release=facts.release, namespace=namespace)
+        presets = self._presets.seen_by(vm.entry.obj["apiVersion"], namespace) if self._presets else NONE
+
+        return StartContext(bundle=facts.bundle, presets=presets, pods=partial(_size, around=launch))
+
+
+def with_conversions(facts: BundleFacts) -> BundleFacts:
+    """The facts with those of the rule about flat VMs. Nothing is said of releases whose pods are not known."""
+    if not is_measured("pods", facts.release):
+        return facts
+    found = (
+        each
+        for each in Conversions(facts, ConversionWish()).suggestions()
+        if each.instancetype and each.sort in (EXACT, HEADROOM)
+    )
+    return facts.but(
+        conversions=tuple(
+            ConversionFacts(
+                entry=each.facts.entry,
+                prefix=each.facts.prefix,
+                name=each.instancetype.name if each.instancetype else "",
+                is_exact=each.sort == EXACT,
+            )
+            for each in found
+        )
+    )
+
+
+def _size(instance: Object, around: LaunchContext) -> PodSize:
+    """The size of the pod of an instance; nothing where KubeVirt renders none."""
+    pod = rendered(instance, around, pod_size).result.get("pod", {})
+    requests, limits, overhead = read(pod.get("requests")), read(pod.get("limits")), parse(pod.get("memoryOverhead")) or ZERO
+    is_limited = get(instance, LIMIT) is not None
+    for amounts in (requests, *([limits] if is_limited else ())):
+        if "memory" in amounts:
+            amounts["memory"] = minus(amounts["memory"], overhead)
+    return PodSize(requests=requests, limits=limits, overhead=overhead)

@@ -1,0 +1,210 @@
+"""Where the sizes of VMs are written, and the texts of the files after VMs were converted.
+
+A base that several targets use is changed where all of them can be: as the VMs need it that no patch concerns. Patches follow,
+and say what differs for their targets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object, Ref, ref_of
+from krm_fn.base.paths import get
+from krm_fn.converting.rewriting import Rewriting, ToInstancetype, matchers_of
+from krm_fn.converting.suggesting import ConversionWish, Suggestion
+from krm_fn.kubevirt.holders import vm_path
+from krm_fn.pipeline.capacity import facts_of
+from krm_fn.pipeline.conversions import Conversions
+from krm_fn.pipeline.surroundings import bundle_of
+from krm_fn.repositories.fixes import Fix, fixed
+from krm_fn.repositories.homes import Material
+from krm_fn.repositories.writers import WritingPlace
+from krm_fn.rules.facts.bundles import BundleFacts
+from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.sources import reading
+from krm_fn.sources.files import Stamp, read_found
+from krm_fn.yamlio.compare import same
+
+CHART, UNKNOWN = "a chart makes it", "the file that it stands in is not known"
+DISAGREE = "targets that share the patch in {} would get different instancetypes"
+NO_PATCH = "{} gets another instancetype than the others, and no patch of it says a size"
+NOT_WRITTEN = "an alias, an anchor or a tag stands in its text"
+
+
+class VmDocument(NamedTuple):
+    """A document that says something of a VM: where it is written, what it has, and the path of the VM in the object."""
+
+    place: WritingPlace
+    written: Any
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        file, item, path, inside = self.place
+        return os.path.realpath(file), item, path, inside
+
+
+class WrittenVm(NamedTuple):
+    """A VM of one unit that is to be changed, how, and where it is written. `patches` come outermost first."""
+
+    unit: str
+    facts: VmFacts
+    change: Rewriting
+    base: VmDocument
+    patches: tuple[VmDocument, ...]
+
+    @property
+    def concerned(self) -> list[VmDocument]:
+        """The patches that have something of it."""
+        return [each for each in self.patches if self.change.patch(each.written) is not each.written]
+
+
+def facts_of_material(material: Material, more: Sequence[Object] = ()) -> BundleFacts:
+    """The facts of the objects as they are written, before this program's own steps, with `more` in the cluster.
+
+    Raises: ConfigError, as `facts_of`.
+    """
+    found, beside = material.found, material.surroundings.but(context=(*material.surroundings.context, *more))
+    bundle = bundle_of(found.items, found.places, found.units, beside)
+    return facts_of(bundle, material.settings.config, surroundings=beside)
+
+
+def to_instancetype(found: Suggestion) -> ToInstancetype:
+    """How the documents of a VM change that gets what was suggested."""
+    return ToInstancetype(
+        at=found.facts.prefix,
+        release=found.facts.release,
+        matchers=matchers_of(found.converted.vm) if found.converted else {},
+        spec=found.instancetype.spec if found.instancetype else {},
+    )
+
+
+def quick_fix(material: Material, ref: Ref) -> Fix | None:
+    """The change with which a flat VM refers to its nearest instancetype, if all of it is in one document of a file."""
+    found = Conversions(facts_of_material(material), ConversionWish()).suggestions()
+    chosen = next((each for each in found if ref_of(each.facts.entry.obj) == ref), None)
+    place = located(material, chosen.facts, to_instancetype(chosen), "") if chosen and chosen.instancetype else UNKNOWN
+    edits = planned([place])[0] if isinstance(place, WrittenVm) else []
+    return edits[0].fixes[0] if edits and len(edits[0].fixes) == 1 else None
+
+
+def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) -> WrittenVm | str:
+    """The VM with where it is written, or why that is not known."""
+    entry, target = facts.entry, material.target
+    file, index = material.found.places[entry.item]
+    if target and target.is_chart:
+        return CHART
+    base: WritingPlace | None = WritingPlace(file, index, entry.path)
+    patches: list[tuple[WritingPlace, Any]] = []
+    if material.homes:
+        base, patches = material.homes.parts(entry.item, file, entry.path)
+    written = _written(base) if base and base.file else None
+    if base is None or not isinstance(written, dict) or vm_path(written) is None:
+        return UNKNOWN
+    return WrittenVm(unit, facts, change, VmDocument(base, written), tuple(VmDocument(*each) for each in patches))
+
+
+def _written(place: WritingPlace) -> Any:
+    """What stands at a place, None where it can't be read."""
+    text = reading.stream(place.file)
+    return get(text.items, (place.item, *place.path)) if text and 0 <= place.item < len(text.items) else None
+
+
+class BaseEdit(NamedTuple):
+    """The VMs that one base makes, and the values that change in it and in their patches."""
+
+    users: tuple[WrittenVm, ...]
+    fixes: tuple[Fix, ...]
+
+
+class Refusal(NamedTuple):
+    """A VM that is left alone, and why."""
+
+    candidate: WrittenVm
+    reason: str
+
+
+def planned(found: Iterable[WrittenVm]) -> tuple[list[BaseEdit], list[Refusal]]:
+    """The edits of each base, and the VMs that are left alone."""
+    by_base: dict[tuple[Any, ...], list[WrittenVm]] = {}
+    for each in found:
+        by_base.setdefault(each.base.key, []).append(each)
+    edits: list[BaseEdit] = []
+    refused: list[Refusal] = []
+    for users in by_base.values():
+        made = _of_base(users)
+        if isinstance(made, str):
+            refused += (Refusal(each, made) for each in users)
+        else:
+            edits.append(BaseEdit(tuple(users), tuple(made)))
+    return edits, refused
+
+
+def _of_base(users: Sequence[WrittenVm]) -> list[Fix] | str:
+    """The edits of a base and its patches, or why there are none."""
+    plain = [each for each in users if not each.concerned]
+    common = Counter(each.change.key for each in plain or users).most_common(1)[0][0]
+    chosen = next(each for each in users if each.change.key == common)
+    base = chosen.base
+    edits = {base.key: (base, chosen.change.manifest(base.written))}
+    for user in users:
+        differs, concerned = user.change.key != common, user.concerned
+        if differs and not concerned:
+            return NO_PATCH.format(user.unit)
+        for number, part in enumerate(concerned):
+            over = chosen.change if differs and not number else None
+            new = user.change.patch(part.written, over, base.written)
+            if part.key in edits and not same(edits[part.key][1], new):
+                return DISAGREE.format(part.place.file)
+            edits[part.key] = part, new
+    why = next((new for _, new in edits.values() if isinstance(new, str)), "")
+    return why or [_fix(part, new) for part, new in edits.values()]
+
+
+def _fix(part: VmDocument, new: Any) -> Fix:
+    file, item, path, inside = part.place
+    return Fix(file=file, item=item, path=path, inside=inside, current=part.written, proposed=new)
+
+
+class NewText(NamedTuple):
+    """The new text of a file, with the state in which it was read, None for a new file."""
+
+    file: str
+    before: bytes
+    after: bytes
+    stamp: Stamp | None
+
+    @property
+    def real(self) -> str:
+        """The resolved name of the file."""
+        return self.stamp.real if self.stamp else os.path.realpath(self.file)
+
+
+def texts(edits: Sequence[BaseEdit]) -> tuple[list[NewText], list[BaseEdit]]:
+    """The new texts of files, and the edits that can't be written, which are not in the texts."""
+    left: list[BaseEdit] = []
+    while True:
+        made, failed = _texts(each.fixes for each in edits if each not in left)
+        if not failed:
+            return made, left
+        left += (each for each in edits if each not in left and any(fix.place in failed for fix in each.fixes))
+
+
+def _texts(edits: Iterable[Sequence[Fix]]) -> tuple[list[NewText], set[Any]]:
+    by_file: dict[str, dict[Any, Fix]] = {}
+    for fix in (fix for each in edits for fix in each):
+        by_file.setdefault(os.path.realpath(fix.file), {})[fix.place] = fix
+    made, failed = list[NewText](), set[Any]()
+    for fixes in by_file.values():
+        file = next(iter(fixes.values())).file
+        try:
+            data, stamp = read_found(file)
+            new, done = fixed(data, fixes.values())
+        except (OSError, InputError):
+            new, done, data, stamp = b"", [], b"", Stamp(real=file, state=())
+        failed |= fixes.keys() - {fix.place for fix in done}
+        made.append(NewText(file, data, new, stamp))
+    return made, failed
