@@ -249,7 +249,7 @@ def _of_paths(paths: tuple[str, ...], run: DiffRun) -> UnitDiff:
         return _of_trees(trees, (os.curdir,), run, alone=True)
     read = [diff_units.read_as_one(found[0], run.bar)]
     if head is not None and live_units.is_live(read[0]) and not run.assumptions.new:
-        git = live_units.git_of([head], run.flags, run.bar)
+        git = live_units.git_of([head], [base], run.flags, run.bar)
         own = live_units.OF_KUBECTL[CLIENT_SIDE if run.assumptions.apply else REPLACE]
         return live_units.of_live(read[0], live_units.GitUnits(trees=git, own=own, to=run.to), run.assumptions)
     read += [diff_units.read_as_one(each, run.bar) for each in found[1:]]

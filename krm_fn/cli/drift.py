@@ -53,7 +53,7 @@ def drift(
     flags = {**UNSET, **flags}
     live, git = split(paths)
     given = read_live(live, flags, bar)
-    units = GitUnits(trees=git_of(git or (os.curdir,), flags, bar), own=OF_KUBECTL[apply])
+    units = GitUnits(trees=git_of(git or (os.curdir,), live, flags, bar), own=OF_KUBECTL[apply])
     with bar.at("Comparing"):
         compared = of_live(given, units, Assumptions(migratable=MIGRATABLE[migratable]))
     return answered(compared, output=output, fail_on=fail_on, color=color, group=group)

@@ -64,7 +64,8 @@ def _holds_live(path: str) -> bool:
 
 def read_live(paths: tuple[str, ...], flags: Mapping[str, Any], bar: Progress) -> TreeUnits:
     """The live objects of some paths. Raises: ConfigError, InputError, UsageError."""
-    found = [diff_units.read_as_one(diff_units.searched(path, flags, bar), bar) for path in paths]
+    whole = {**flags, "target": None, "cluster": None}  # these choose among what git has
+    found = [diff_units.read_as_one(diff_units.searched(path, whole, bar), bar) for path in paths]
     return found[0].with_objects_of(found[1:])
 
 
@@ -102,10 +103,11 @@ class GitUnits(Value):
                         yield (manner.but(migrate="") if action == "merge" else manner), [entry.obj]
 
 
-def git_of(paths: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> list[TreeUnits]:
-    """The units of git below some paths. Raises: ConfigError, InputError, UsageError."""
+def git_of(paths: Sequence[str], live: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> list[TreeUnits]:
+    """The units of git below some paths, without the files that are `live`. Raises: ConfigError, InputError, UsageError."""
+    left_out = frozenset(map(os.path.realpath, live))
     return [
-        diff_units.read_tree(of_folder(path), (os.curdir,), flags, bar)
+        diff_units.read_tree(of_folder(path).but(left_out=left_out), (os.curdir,), flags, bar)
         if os.path.isdir(path)  # noqa: PTH112
         else diff_units.read_as_one(diff_units.searched(path, flags, bar), bar)
         for path in paths
@@ -113,8 +115,15 @@ def git_of(paths: Sequence[str], flags: Mapping[str, Any], bar: Progress) -> lis
 
 
 def of_live(given: TreeUnits, git: GitUnits, assumptions: Assumptions) -> UnitDiff:
-    """The answer about a cluster, and git applied to it. Raises: UsageError where nothing is live."""
+    """The answer about a cluster, and git applied to it.
+
+    Raises: UsageError where nothing is live, or where git has units of several clusters.
+    """
     live = live_objects(given)
+    clusters = sorted({unit.settings.cluster or "none" for tree in git.trees for unit in tree.units.values()})
+    if len(clusters) > 1:
+        named = listed(clusters, "and")
+        raise UsageError(f"LIVE is one cluster, and these paths belong to {named}; choose one with --cluster or by its path")
     settings = next(unit.settings for tree in (*git.trees, given) for unit in tree.units.values())
     lacking = dumps.lacking(live)
     base = side(live, settings.config, settings.externals, lacking=lacking)

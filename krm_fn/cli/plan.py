@@ -26,9 +26,6 @@ from krm_fn.live.planning import plan as planned
 from krm_fn.sizing import nodes
 from krm_fn.sizing.draining import Drain, drains
 
-TEXT: Object = {"type": "string"}
-TEXTS: Object = {"type": "array", "items": TEXT}
-COUNT: Object = {"type": "integer", "minimum": 0}
 # What an eviction does to machines, and how that is counted.
 WORDS = {"migrates": "to migrate", "shutDown": "to be shut down", "external": "left to another controller"}
 MOST_NAMED = 5
@@ -55,7 +52,7 @@ def plan(paths: tuple[str, ...], *, output: str, to_kubevirt_version: str | None
     live_paths, git = split(paths)
     given = read_live(live_paths, flags, bar)
     live = live_objects(given)
-    trees = git_of(git, flags, bar)
+    trees = git_of(git, live_paths, flags, bar)
     settings = next(unit.settings for tree in (*trees, given) for unit in tree.units.values())
     with bar.at("Planning"):
         base = side(live, settings.config, settings.externals)
@@ -70,30 +67,6 @@ def plan(paths: tuple[str, ...], *, output: str, to_kubevirt_version: str | None
 def _drains(live: list[Object], base: Side) -> list[Drain]:
     found = [obj for obj in live if kind_of(obj) == "Node"]
     return drains(nodes.read(found), live, base.analysis.cluster.eviction_strategy) if found else []
-
-
-def schema() -> Object:
-    """The JSON Schema of what `-o json` prints."""
-
-    def of(properties: Object, *optional: str) -> Object:
-        required = [key for key in properties if key not in optional]
-        return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
-
-    def several(items: Object) -> Object:
-        return {"type": "array", "items": items}
-
-    words = dict.fromkeys(("namespace", "name", "because", "does", "command", "by"), TEXT)
-    memory = {**TEXT, "description": "What migrations at once need on other nodes."}
-    cost = of({"migrations": COUNT, "restarts": COUNT, "memory": memory}, "memory")
-    step = of({"sort": TEXT, "title": TEXT, "cost": cost, "machines": several(of(words, "command", "by"))})
-    machines = {"type": "object", "additionalProperties": TEXTS, "description": "By what an eviction does to them."}
-    drain = of({"node": TEXT, "succeeds": {"type": "boolean"}, "machines": machines, "withoutRoom": TEXTS, "held": TEXTS})
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:kubevirt-render:schema:v1alpha1:plan",
-        "title": "What `kubevirt-render plan -o json` prints",
-        **of({"steps": several(step), "drains": several(drain), "unknown": TEXTS}),
-    }
 
 
 def _lines(answer: Object, *, markdown: bool) -> Iterator[str]:

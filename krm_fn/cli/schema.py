@@ -12,7 +12,7 @@ from krm_fn import __version__
 from krm_fn.base.console import REPOSITORY
 from krm_fn.base.errors import UsageError
 from krm_fn.changes import schema as diff_schema
-from krm_fn.cli import completion, deliveries, options, plan
+from krm_fn.cli import completion, deliveries, options
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, hint
@@ -20,6 +20,7 @@ from krm_fn.explaining import schema as explain_schema
 from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.schema import json_schema
+from krm_fn.live import planning
 from krm_fn.sizing import prices
 from krm_fn.sizing import schema as capacity_schema
 
@@ -31,7 +32,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "capacity": capacity_schema.schema,
     "explain": explain_schema.schema,
     "deliveries": deliveries.schema,
-    "plan": plan.schema,
+    "plan": planning.schema,
     "prices": prices.schema,
 }
 

@@ -2,6 +2,8 @@
 
 `applied` says what the API server stores; nothing here talks to a cluster. `places` has the types by which the API server
 merges, `merging` its structured merge, `owners` the entries of `managedFields`, `applying` the ways of the tools that apply.
+`dumps` recognises live objects and knows what a dump lacks. `drift` stands on `overlaying`, `adopt` on `adopting`, `plan` on
+`planning`.
 """
 
 from __future__ import annotations

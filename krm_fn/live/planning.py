@@ -235,3 +235,32 @@ def _applied(changed: Sequence[Object]) -> Iterator[Object]:
             yield _machine(named, "the change waits for a migration", MIGRATE, command=_command("migrate", named))
         elif "migration:LiveMigrate" in record["effect"]:
             yield _machine(named, "the change waits for a migration", MIGRATE, by="KubeVirt")
+
+
+TEXT: Object = {"type": "string"}
+TEXTS: Object = {"type": "array", "items": TEXT}
+COUNT: Object = {"type": "integer", "minimum": 0}
+
+
+def schema() -> Object:
+    """The JSON Schema of what `-o json` prints."""
+
+    def of(properties: Object, *optional: str) -> Object:
+        required = [key for key in properties if key not in optional]
+        return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
+
+    def several(items: Object) -> Object:
+        return {"type": "array", "items": items}
+
+    words = dict.fromkeys(("namespace", "name", "because", "does", "command", "by"), TEXT)
+    memory = {**TEXT, "description": "What migrations at once need on other nodes."}
+    cost = of({"migrations": COUNT, "restarts": COUNT, "memory": memory}, "memory")
+    step = of({"sort": TEXT, "title": TEXT, "cost": cost, "machines": several(of(words, "command", "by"))})
+    machines = {"type": "object", "additionalProperties": TEXTS, "description": "By what an eviction does to them."}
+    drain = of({"node": TEXT, "succeeds": {"type": "boolean"}, "machines": machines, "withoutRoom": TEXTS, "held": TEXTS})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kubevirt-render:schema:v1alpha1:plan",
+        "title": "What `kubevirt-render plan -o json` prints",
+        **of({"steps": several(step), "drains": several(drain), "unknown": TEXTS}),
+    }

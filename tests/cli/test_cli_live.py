@@ -69,6 +69,12 @@ def test_an_apply_of_what_runs_changes_nothing(folder: Path) -> None:
     assert (code, out) == (0, "none of 1 live VM changes\n")
 
 
+def test_a_dump_in_the_folder_of_git_is_no_part_of_git(folder: Path) -> None:
+    write(folder, "live.json", {**LIVE, "metadata": {**LIVE["metadata"], "name": "other"}})
+    out = run("drift", "live.json", ".")[1]
+    assert "in the cluster and not in git: shop/other\n" in out
+
+
 def test_the_exit_code_is_that_of_diff(folder: Path) -> None:
     write(folder, "git/vm.yaml", changed(runStrategy="Halted"))
     assert [run("drift", "live.json", "git", "--fail-on", level)[0] for level in ("data", "restart", "never")] == [0, 1, 0]
@@ -129,9 +135,34 @@ def test_what_somebody_edited_goes_by_the_manner_of_the_delivery(folder: Path, d
     )
     write(folder, "live.json", edited)
     (folder / "delivery.yaml").write_text(delivery)
-    found = json.loads(run("drift", "live.json", ".", "--exclude", "live.json", "-o", "json")[1])
+    found = json.loads(run("drift", "live.json", ".", "-o", "json")[1])
     lost = [change["path"] for record in found["vms"] for change in record.get("changes", ())]
     assert ("/spec/terminationGracePeriodSeconds" in lost) == goes
+
+
+CLUSTERS = """\
+apiVersion: kubevirt-render.dev/v1alpha1
+kind: RenderVirtualMachines
+spec:
+  clusters:
+  - {name: north, targets: [git]}
+  - {name: south, targets: [south]}
+"""
+
+
+def test_a_dump_is_compared_with_one_cluster_of_a_repository(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / ".kubevirt-render.yaml").write_text(CLUSTERS)
+    (folder / "south").mkdir()
+    write(folder, "south/vm.yaml", changed(runStrategy="Halted"))
+    for name in ("git", "south"):
+        (folder / name / "kustomization.yaml").write_text("resources: [vm.yaml]\n")
+    given = ("drift", "live.json", ".")
+    code, _, err = run(*given)
+    assert code == 2
+    assert "LIVE is one cluster, and these paths belong to north and south; choose one with --cluster" in err
+    assert run(*given, "--cluster", "north")[1] == "none of 1 live VM changes\n"
+    assert run(*given, "--cluster", "south")[1].endswith("1 of 1 live VM changes: 1 restart\n")
 
 
 def test_no_output_about_live_objects_shows_a_secret(folder: Path) -> None:

@@ -53,7 +53,7 @@ small      1       0    0
 large    any       1    1     1.795        3.7Gi
 
 shop/zoned fits on no node: label zone=a-b is missing (2 of 2); needs 4.3Gi of memory (1 of 2)
-An estimate: machines are placed on empty nodes, first fit. Other pods, pod affinity and topology spread are not counted.
+An estimate: first fit, beside other pods of the file of nodes. Pod affinity and topology spread are not counted.
 """
     )
 

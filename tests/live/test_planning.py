@@ -68,7 +68,7 @@ def node(
     return {
         "kind": "Node",
         "metadata": {"name": name, "labels": labels or {}},
-        "spec": {"taints": [*taints]},
+        "spec": {"taints": [*(taints or ())]},
         "status": {"allocatable": allocatable},
     }
 

@@ -106,9 +106,7 @@ def stopped(quota: Object) -> list[str]:
     return found
 
 
-ESTIMATE = (
-    "An estimate: machines are placed on empty nodes, first fit. Other pods, pod affinity and topology spread are not counted."
-)
+ESTIMATE = "An estimate: first fit, beside other pods of the file of nodes. Pod affinity and topology spread are not counted."
 HEADS = ("NODES", "COUNT", "NEEDED", "VMS", "CPU LEFT", "MEMORY LEFT", "DEVICES LEFT")
 NUMBERS = frozenset((1, 2, 3, 4, 5))
 ANY = "any"
