@@ -27,7 +27,7 @@ Wanted = Callable[[Entry], bool]
 Write = Callable[[int, Object], None]
 
 NOTHING: Object = {}
-AT_ONCE = 100  # VMs whose values are kept at once
+AT_ONCE = 50  # VMs whose values are kept at once
 
 
 def every(_: Entry) -> bool:

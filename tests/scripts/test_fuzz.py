@@ -52,8 +52,8 @@ PLANTED = {
     "the line reader takes a value with a comment for text": (
         "lists",
         "krm_fn/yamlio/plain/lines.py",
-        '    if not starts or ": " in text or " #" in text or text[-1] == ":":',
-        '    if not starts or ": " in text or text[-1] == ":":',
+        """    return rest if first in QUOTES else rest.partition(" #")[0].rstrip(" ")\n""",
+        "    return rest\n",
     ),
     "the line reader takes a key twice": (
         "lists",

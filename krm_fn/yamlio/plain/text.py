@@ -16,7 +16,7 @@ from krm_fn.yamlio.texts import ListText, Piece, Pieces, Top
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.yamlio.nodes import Node
-RECENT = 200  # values of late items that are kept
+RECENT = 100  # values of late items that are kept
 NONE = ("", "\n")  # no item has such a kind
 
 
