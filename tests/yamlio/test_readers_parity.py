@@ -22,7 +22,7 @@ from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain.text import ODD, PlainList, read_plain_list
 
 PRESETS = "presets"
-EVERY = 5  # case: what readers may take differently is in many of them
+EVERY = 3  # case is rendered as well: what readers may take differently is in many of them
 FILES = (*measured.files("admission", "fuzz", "inference", "matrix", "objects", "revisions"), PRESETS)
 
 # A conflict that an annotation silences, which an escape writes in other letters.
@@ -106,13 +106,13 @@ def differing(case: dict[str, Any], plain: ListText, data: bytes) -> Iterator[st
 def test_both_readers_lead_to_the_same(name: str, cases: measured.Cases, record_property: Any) -> None:
     wrong: list[tuple[str, list[str]]] = []
     count = left = 0
-    for case in bundles_of_presets() if name == PRESETS else cases(name, every=EVERY):
+    for number, case in enumerate(bundles_of_presets() if name == PRESETS else cases(name)):
         data = kustomized(case)
         plain = read_plain_list(data, "")
         assert isinstance(plain, PlainList), case["id"]
         count += len(plain.items)
         left += plain.layouts.count(ODD)
-        found = list(differing(case, plain, data))
+        found = list(differing(case, plain, data)) if number % EVERY == 0 else []
         wrong += [(case["id"], found)] if found else []
     assert not wrong
     record_property("figure", f"{name}: the plain reader takes {count - left} of {count} items")
