@@ -58,7 +58,7 @@ MODULES = """
     hosts base.annotations base.paths base.value findings base.objects findings.finding kubevirt kubevirt.releases
     kubevirt.settings config.keys config.checks config yamlio.emit yamlio base.bundle yamlio.plain yamlio.scalars
     yamlio.plain.characters hosts.function pipeline findings.limits kubevirt.api_versions kubevirt.holders kubevirt.schema
-    kubevirt.facts rules rules.facts kubevirt.quantity kubevirt.configuration rules.facts.vms rules.facts.bundles pipeline.modes
+    kubevirt.facts rules rules.facts base.quantity kubevirt.configuration rules.facts.vms rules.facts.bundles pipeline.modes
     base.keeping kubevirt.resolve.matcher kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find
     kubevirt.resolve kubevirt.fields kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others
     kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply

@@ -12,7 +12,7 @@ from functions import resource_list
 from measured import files
 
 import krm_fn
-from krm_fn.kubevirt.quantity import parse
+from krm_fn.base.quantity import parse
 
 KUBEVIRT = {"apiVersion": "kubevirt.io/v1", "kind": "KubeVirt", "metadata": {"name": "kubevirt", "namespace": "kubevirt"}}
 AMOUNTS = ("requests", "limits")

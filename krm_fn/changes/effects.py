@@ -5,12 +5,12 @@ from __future__ import annotations
 from krm_fn.base.annotations import Sequence
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import get, is_set
+from krm_fn.base.quantity import parse
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.changes.causes import CauseSide, EditSources, side_of_machine
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.instance import stable_uuid
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.updates.machine import Running
 from krm_fn.kubevirt.updates.paths_of_change import Difference, compared
 

@@ -12,6 +12,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.markdown import code
 from krm_fn.base.objects import Object, name_of
+from krm_fn.base.quantity import NANO, of_int
 from krm_fn.base.value import Value
 from krm_fn.cli.conversions import Suggested
 from krm_fn.cli.formats import counted
@@ -21,7 +22,6 @@ from krm_fn.cli.sizes.as_table import aligned
 from krm_fn.converting.conversion import CLASSES, POD, TOPOLOGY, InstanceChange, Proof
 from krm_fn.converting.suggesting import ShapeGroup
 from krm_fn.converting.usage import Fit
-from krm_fn.kubevirt.quantity import NANO, of_int
 from krm_fn.sizing.rows import in_bytes
 
 HEADS = ("NAMESPACE", "NAME", "CLASS", "INSTANCETYPE", "PREFERENCE", "CHANGES", "IF IT RUNS")

@@ -10,6 +10,7 @@ from krm_fn.base.annotations import Callable, Iterator
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, Ref, annotations_of
 from krm_fn.base.paths import Path, as_map, copy, drop, get
+from krm_fn.base.quantity import Quantity
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.converting.instancetypes import Instancetype, Size, preference_name, size_of_guest
@@ -21,7 +22,6 @@ from krm_fn.kubevirt.instance.refusals import start_causes
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts
 from krm_fn.kubevirt.presets import PresetGroup
 from krm_fn.kubevirt.presets.index import NONE as NO_PRESETS
-from krm_fn.kubevirt.quantity import Quantity
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve import PREFERENCE
 from krm_fn.kubevirt.resolve.matcher import API_VERSION

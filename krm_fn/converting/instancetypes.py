@@ -9,6 +9,7 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.objects import Object, Ref, name_of
 from krm_fn.base.paths import Path, as_map, copy, get, leaves
+from krm_fn.base.quantity import NANO, parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.catalogue import Catalogue
 from krm_fn.kubevirt.expand import apply
@@ -17,7 +18,6 @@ from krm_fn.kubevirt.fields.memory import overcommitted
 from krm_fn.kubevirt.fields.topology import counts, laid_out, named_topology, whole_number
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.pods import vcpus_of
-from krm_fn.kubevirt.quantity import NANO, parse
 from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.resolve import INSTANCETYPE, PREFERENCE, Resolver
 from krm_fn.kubevirt.resolve.matcher import API_VERSION

@@ -7,9 +7,9 @@ from decimal import Decimal, InvalidOperation
 from krm_fn.base.annotations import Iterable, Iterator, Mapping
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object
+from krm_fn.base.quantity import NANO, parse
 from krm_fn.base.value import Value
 from krm_fn.converting.instancetypes import Choices, Instancetype, Size
-from krm_fn.kubevirt.quantity import NANO, parse
 
 COLUMNS = ("namespace", "name", "vcpus", "memory")
 Key = tuple[str, str]

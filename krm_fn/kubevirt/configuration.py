@@ -6,8 +6,8 @@ from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import Path, as_list, as_map, get, is_nonzero, is_set
+from krm_fn.base.quantity import Quantity, parse
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.quantity import Quantity, parse
 from krm_fn.kubevirt.releases import NEWEST, NEWEST_PATCH, Release, Version
 from krm_fn.kubevirt.schema import strange_names
 from krm_fn.kubevirt.settings import Config

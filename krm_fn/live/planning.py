@@ -12,8 +12,8 @@ from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
 from krm_fn.base.objects import Object, kind_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.quantity import NANO, Quantity
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.resolve.revision import same_payload

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from krm_fn.base import quantity
 from krm_fn.base.bundle import effective_namespace, entries
 from krm_fn.base.errors import RenderError
 from krm_fn.base.objects import Object, group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
-from krm_fn.kubevirt import quantity
 from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.lsp.answers import Hint
 from krm_fn.lsp.index import namespace_of

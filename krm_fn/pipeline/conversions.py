@@ -8,6 +8,7 @@ from krm_fn.base.annotations import Any, Iterator, Mapping
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import Path, get
+from krm_fn.base.quantity import parse
 from krm_fn.converting import usage
 from krm_fn.converting.conversion import (
     EXACT,
@@ -27,7 +28,6 @@ from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.pods import LaunchContext, pod_size
 from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
 from krm_fn.kubevirt.presets.index import NONE
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.resolve import MATCHERS, Resolver
 from krm_fn.pipeline.starts import Starts

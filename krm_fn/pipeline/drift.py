@@ -14,8 +14,8 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of, text
 from krm_fn.base.paths import Path, as_list, as_map, copy, get
+from krm_fn.base.quantity import parse
 from krm_fn.kubevirt.holders import DATA_VOLUMES, DOMAIN, INSTANCE_SPEC
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.facts import gather

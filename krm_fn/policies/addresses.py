@@ -7,7 +7,7 @@ import re
 
 from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.expressions import expression
-from krm_fn.kubevirt.quantity import wrapped
+from krm_fn.base.quantity import wrapped
 from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import Opaque
 

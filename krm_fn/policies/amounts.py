@@ -9,9 +9,9 @@ upstream: k8s.io/apimachinery/pkg/api/resource/quantity.go, amount.go; k8s.io/ap
 
 from __future__ import annotations
 
+from krm_fn.base import quantity as quantities
 from krm_fn.base.annotations import Any, Callable
 from krm_fn.base.expressions import expression
-from krm_fn.kubevirt import quantity as quantities
 from krm_fn.policies.errors import EvaluationError, no_overload
 from krm_fn.policies.values import SUM, Opaque, UInt
 

@@ -9,11 +9,11 @@ from krm_fn.base.annotations import Any, Iterable, Iterator, Mapping, Sequence
 from krm_fn.base.objects import Object, group_of, kind_of, labels_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.api_versions import CORE, INSTANCETYPE, POOL
 from krm_fn.policies.errors import Unsupported
 
 EVERY = "*"
 CREATE, UPDATE = "CREATE", "UPDATE"
+CORE, POOL, INSTANCETYPE = "kubevirt.io", "pool.kubevirt.io", "instancetype.kubevirt.io"
 VERSIONS = {CORE: ("v1", "v1alpha3"), POOL: ("v1beta1", "v1alpha1"), INSTANCETYPE: ("v1beta1",)}
 CLUSTER_WIDE = ("VirtualMachineClusterInstancetype", "VirtualMachineClusterPreference")
 KINDS = {

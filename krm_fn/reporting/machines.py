@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map, dotted
+from krm_fn.base.quantity import NANO, Quantity, parse
 from krm_fn.base.redaction import redact
-from krm_fn.kubevirt.quantity import NANO, Quantity, parse
 from krm_fn.sizing.rows import amount, in_bytes, in_cpus, live_migration, node_needs, reasons
 
 if TYPE_CHECKING:

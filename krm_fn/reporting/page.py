@@ -21,9 +21,9 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from krm_fn.base.objects import Object
+from krm_fn.base.quantity import parse
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.findings.results import count
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.reporting.data import VM, data_of
 from krm_fn.sizing.rows import Row, amount, in_bytes, in_cpus, together
 

@@ -6,13 +6,13 @@ from krm_fn.base.annotations import Callable, Iterable, Sequence
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, kind_of, name_of, text
 from krm_fn.base.paths import as_map, get
+from krm_fn.base.quantity import parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, holder_of
 from krm_fn.kubevirt.pods import LaunchContext, MissingObjectError, PodError, launcher_pod, vcpus_of
 from krm_fn.kubevirt.pods.amounts import written
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.sizing import limit_ranges, storage
 from krm_fn.sizing.pods import AdmittedPod, pods_of

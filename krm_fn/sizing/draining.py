@@ -12,10 +12,10 @@ from krm_fn.base.annotations import Any, Iterable, Sequence
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.quantity import parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.migratability import REFUSED, eviction
 from krm_fn.kubevirt.pods.amounts import ONE
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.sizing import nodes
 from krm_fn.sizing.fitting import Fits, Needs
 from krm_fn.sizing.nodes import NodeShape

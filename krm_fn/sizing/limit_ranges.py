@@ -10,10 +10,10 @@ from krm_fn.base.annotations import Iterator, Sequence
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.quantity import NANO, Quantity
 from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.pods.amounts import Amounts, read
-from krm_fn.kubevirt.quantity import NANO, Quantity
 
 Defaults = tuple[Amounts, Amounts]  # requests, limits
 

@@ -6,9 +6,9 @@ from krm_fn.base.annotations import Any
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.quantity import parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.nodes import ARCHITECTURE, SCHEDULABLE
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.sizing.rows import USUAL_DEVICES
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"

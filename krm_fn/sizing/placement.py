@@ -6,8 +6,8 @@ Equal nodes and equal machines are counted, not listed, so a pool of a million m
 from __future__ import annotations
 
 from krm_fn.base.annotations import Iterable, Iterator, Sequence
+from krm_fn.base.quantity import NANO, Quantity
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.sizing.demands import identity
 from krm_fn.sizing.fitting import Fits, Needs, needs_of
 from krm_fn.sizing.nodes import NodeShape

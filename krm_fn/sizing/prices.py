@@ -11,9 +11,9 @@ from fractions import Fraction
 from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object
+from krm_fn.base.quantity import NANO
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import Amounts
-from krm_fn.kubevirt.quantity import NANO
 from krm_fn.sizing import storage
 from krm_fn.sizing.demands import Demand
 from krm_fn.sizing.rows import Row, Sized, added

@@ -9,12 +9,12 @@ from krm_fn.base.annotations import Container, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, annotations_of, kind_of, name_of
 from krm_fn.base.paths import as_map, get
+from krm_fn.base.quantity import Quantity
 from krm_fn.base.value import Value
 from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
-from krm_fn.kubevirt.quantity import Quantity
 from krm_fn.sizing import scopes, storage, usage
 from krm_fn.sizing.demands import Demand, identity, in_order
 from krm_fn.sizing.pods import AdmittedPod

@@ -5,10 +5,10 @@ from __future__ import annotations
 from krm_fn.base.annotations import Callable, Iterable, Sequence
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.quantity import NANO, Quantity, parse
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, add_to, plus, times
-from krm_fn.kubevirt.quantity import NANO, Quantity, parse
 from krm_fn.sizing import storage
 from krm_fn.sizing.demands import Demand, identity
 from krm_fn.sizing.usage import HUGE_PAGES, is_extended

@@ -9,9 +9,9 @@ from krm_fn.base.annotations import Iterable, Iterator
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import as_list, as_map, get, is_set
+from krm_fn.base.quantity import canonical, parse
 from krm_fn.kubevirt.pods.amounts import Amounts, plus
 from krm_fn.kubevirt.pods.launch import LaunchContext
-from krm_fn.kubevirt.quantity import canonical, parse
 
 DATA_VOLUME, CLAIM, TEMPLATE, STATE = "DataVolume", "PersistentVolumeClaim", "dataVolumeTemplate", "backendStorage"
 # The claim in which KubeVirt keeps the state of a TPM or of EFI.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any, Callable, Iterable
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import canonical
+from krm_fn.base.quantity import parse
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, add_to, plus, times, written
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.sizing import storage
 from krm_fn.sizing.demands import Demand, in_order
 

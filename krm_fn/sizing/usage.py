@@ -9,8 +9,8 @@ from krm_fn.base.annotations import Callable, Iterable
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_map, get
+from krm_fn.base.quantity import parse
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, whole
-from krm_fn.kubevirt.quantity import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import krm_fn
+from krm_fn.base.quantity import parse
 from krm_fn.changes.schema import schema
 from krm_fn.cli.changes_text import text_of
-from krm_fn.kubevirt.quantity import parse
 
 
 def answer(base: list[Object], head: list[Object], **more: Any) -> Object:

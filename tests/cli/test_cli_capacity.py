@@ -17,10 +17,10 @@ from markdown_it import MarkdownIt
 from running import NEWEST_KUSTOMIZE, fetched
 
 from krm_fn.base.bundle import Bundle
+from krm_fn.base.quantity import parse
 from krm_fn.cli import run, sizes
 from krm_fn.cli.sizes import as_table
 from krm_fn.cli.sizes.as_markdown import code
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.capacity import demands_of, facts_of, shown
 from krm_fn.sizing.rows import Sized, in_bytes, in_cpus

@@ -129,11 +129,11 @@ def test_the_nearest_tests_come_first() -> None:
 
 
 def test_a_mutant_is_caught_by_a_test_that_passes_without_it(tmp_path: Path) -> None:
-    file = "krm_fn/kubevirt/quantity.py"
+    file = "krm_fn/base/quantity.py"
     found = [mutation for mutation in mutations((ROOT / file).read_bytes()) if mutation.kind == "return_none"]
     copy = Copy(tmp_path, 60)
     before = (tmp_path / file).read_bytes()
-    assert copy.caught_by(Mutant(1, file, found[0])).startswith("tests/kubevirt/test_quantity.py::")
+    assert copy.caught_by(Mutant(1, file, found[0])).startswith("tests/base/test_quantity.py::")
     assert (tmp_path / file).read_bytes() == before == (ROOT / file).read_bytes()
 
 

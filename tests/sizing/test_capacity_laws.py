@@ -14,7 +14,7 @@ from measured import cases, files
 
 import krm_fn
 from krm_fn.base.paths import get, put
-from krm_fn.kubevirt.quantity import parse
+from krm_fn.base.quantity import parse
 
 EVERY = 25
 GUEST = ("spec", "template", "spec", "domain", "memory", "guest")

@@ -10,7 +10,7 @@ from functions import vm
 
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.errors import InputError
-from krm_fn.kubevirt.quantity import NANO
+from krm_fn.base.quantity import NANO
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.sizing import nodes

@@ -6,9 +6,9 @@ import csv
 import io
 from fractions import Fraction
 
+from krm_fn.base.quantity import NANO, Quantity
 from krm_fn.cli.sizes import SizesReport
 from krm_fn.cli.sizes.cells import devices, plain
-from krm_fn.kubevirt.quantity import NANO, Quantity
 from krm_fn.sizing.prices import exact
 from krm_fn.sizing.rows import Row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any
-from krm_fn.kubevirt.quantity import BINARY_SI, INT64, INT64_DIGITS, Quantity, parse, wrapped
+from krm_fn.base.quantity import BINARY_SI, INT64, INT64_DIGITS, Quantity, parse, wrapped
 
 NANOS_PER_MILLI = 10**6
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from krm_fn.base import quantity
 from krm_fn.base.errors import ConfigError, RenderError
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, get, is_set
 from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
-from krm_fn.kubevirt import catalogue, quantity, releases
+from krm_fn.kubevirt import catalogue, releases
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, KINDS, PREFERENCE, Span, Version
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.releases import Release

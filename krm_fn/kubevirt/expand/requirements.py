@@ -9,6 +9,7 @@ from __future__ import annotations
 from krm_fn.base.annotations import Callable
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, get, is_set
+from krm_fn.base.quantity import Quantity, canonical, parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import Unmet
 from krm_fn.kubevirt.fields.topology import (
@@ -24,7 +25,6 @@ from krm_fn.kubevirt.fields.topology import (
     whole_number,
 )
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
-from krm_fn.kubevirt.quantity import Quantity, canonical, parse
 from krm_fn.kubevirt.releases import Release, Version
 
 MATCHER = ("spec", "instancetype")

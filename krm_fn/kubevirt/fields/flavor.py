@@ -8,9 +8,9 @@ upstream: pkg/flavor/flavor.go:ApplyToVmi until 0.56
 from __future__ import annotations
 
 from krm_fn.base.paths import is_nonzero
+from krm_fn.base.quantity import canonical
 from krm_fn.kubevirt.fields.topology import lay_out
 from krm_fn.kubevirt.fields.verbs import Field, claim, forbid, overwrite
-from krm_fn.kubevirt.quantity import canonical
 
 # The form of 0.54 and 0.55.
 FLAVOR = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any
 from krm_fn.base.paths import Path, get
+from krm_fn.base.quantity import INT64, of_int, parse
 from krm_fn.kubevirt.fields.verbs import Application, reach
-from krm_fn.kubevirt.quantity import INT64, of_int, parse
 
 REQUESTS = ("domain", "resources", "requests")
 GUEST = ("domain", "memory", "guest")

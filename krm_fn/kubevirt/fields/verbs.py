@@ -9,10 +9,10 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import SCALARS, Path, as_list, copy, get, is_set
+from krm_fn.base.quantity import canonical
 from krm_fn.base.value import Value, put
 from krm_fn.kubevirt.facts import Conflict
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
-from krm_fn.kubevirt.quantity import canonical
 from krm_fn.kubevirt.releases import Bound, Release
 
 TYPE_CHECKING = False

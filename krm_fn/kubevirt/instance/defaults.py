@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_list, as_map, get
+from krm_fn.base.quantity import BINARY_SI, Quantity, of_int, parse, wrapped
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import set_instance_defaults
@@ -26,7 +27,6 @@ from krm_fn.kubevirt.expand.object_defaults import (
     set_platform_defaults,
 )
 from krm_fn.kubevirt.fields.verbs import reach, write
-from krm_fn.kubevirt.quantity import BINARY_SI, Quantity, of_int, parse, wrapped
 from krm_fn.kubevirt.releases import Release, Version
 
 MOST_VCPUS = 512

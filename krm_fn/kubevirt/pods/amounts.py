@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Mapping
 from krm_fn.base.paths import as_map
-from krm_fn.kubevirt.quantity import DECIMAL_SI, NANO, Quantity, of_int, parse
+from krm_fn.base.quantity import DECIMAL_SI, NANO, Quantity, of_int, parse
 
 Amounts = dict[str, Quantity]
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from krm_fn.base.annotations import Callable
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map
+from krm_fn.base.quantity import Quantity, of_int, parse, wrapped
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.configuration import EVEN_PARITY
 from krm_fn.kubevirt.pods import devices
@@ -18,7 +19,6 @@ from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, amount, minus, plus
 from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.pods.overhead import go_float
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
-from krm_fn.kubevirt.quantity import Quantity, of_int, parse, wrapped
 from krm_fn.kubevirt.releases import Version
 
 EPHEMERAL, EPHEMERAL_OVERHEAD = "ephemeral-storage", amount("50M")

@@ -6,13 +6,13 @@ from krm_fn.base.annotations import Any
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, annotations_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.quantity import Quantity, parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.admission.gates import enabled, state
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.topology import UINT32
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, read
 from krm_fn.kubevirt.presets.selector import Selector, problems, readable
-from krm_fn.kubevirt.quantity import Quantity, parse
 from krm_fn.kubevirt.releases import Release, Version
 
 TRACKING_GATE = "IncrementalBackup"

@@ -9,9 +9,9 @@ from __future__ import annotations
 from krm_fn.base.annotations import Callable
 from krm_fn.base.objects import text
 from krm_fn.base.paths import as_map, get
+from krm_fn.base.quantity import BINARY_SI, Quantity, of_int, parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.amounts import KILO, ZERO, plus, thousands, whole
-from krm_fn.kubevirt.quantity import BINARY_SI, Quantity, of_int, parse
 from krm_fn.kubevirt.releases import Version
 
 TYPE_CHECKING = False

@@ -14,12 +14,12 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, drop, get, is_nonzero
+from krm_fn.base.quantity import canonical, parse
 from krm_fn.kubevirt.fields.preset import PresetSection
 from krm_fn.kubevirt.fields.verbs import as_written
 from krm_fn.kubevirt.holders import DOMAIN as TEMPLATE_DOMAIN
 from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, Preset
 from krm_fn.kubevirt.presets.facts import Clash
-from krm_fn.kubevirt.quantity import canonical, parse
 from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False

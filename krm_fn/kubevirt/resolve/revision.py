@@ -12,8 +12,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any
 from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import as_map, copy, get, is_set, put
+from krm_fn.base.quantity import canonical, parse
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.quantity import canonical, parse
 from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.resolve.matcher import API_VERSION, GROUP, INSTANCETYPE, MATCHERS, PREFERENCE, Matcher
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.paths import Path, is_integral
-from krm_fn.kubevirt.quantity import parse
+from krm_fn.base.quantity import parse
 from krm_fn.kubevirt.schema.constraints import every, within
 from krm_fn.kubevirt.schema.flaws import NUMBER, TYPE, UNQUOTED, Flaw, Judge
 from krm_fn.kubevirt.schema.node import ANY, INTEGER, TEXT, TRUTH, SchemaNode

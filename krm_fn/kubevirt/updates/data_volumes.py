@@ -10,8 +10,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any
 from krm_fn.base.objects import Object, annotations_of, name_of, text
 from krm_fn.base.paths import as_map, get, is_set
+from krm_fn.base.quantity import canonical, parse
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.quantity import canonical, parse
 from krm_fn.kubevirt.updates.machine import Machine, World, entries
 from krm_fn.kubevirt.updates.paths_of_change import compared
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Callable
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, get, put
+from krm_fn.base.quantity import BINARY_SI, Quantity, of_int, parse
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.quantity import BINARY_SI, Quantity, of_int, parse
 from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.updates.references import expanded
 

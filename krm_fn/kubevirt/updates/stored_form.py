@@ -9,8 +9,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import SCALARS, as_map
+from krm_fn.base.quantity import canonical
 from krm_fn.kubevirt.holders import TEMPLATE
-from krm_fn.kubevirt.quantity import canonical
 
 # Plain fields of Go, of which a zero is left out: the key, and the key above it where the name alone does not tell.
 PLAIN = frozenset(

@@ -72,7 +72,7 @@ def _same(given: Any, builtin: Any, path: Path) -> bool:
         return True
     if path not in QUANTITIES:
         return False
-    from krm_fn.kubevirt import quantity
+    from krm_fn.base import quantity
 
     ours, theirs = quantity.parse(given), quantity.parse(builtin)
     return ours is not None and theirs is not None and ours.nanos == theirs.nanos

@@ -28,9 +28,9 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_list, as_map, get
+from krm_fn.base.quantity import parse
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import Path, get
+from krm_fn.base.quantity import parse
 from krm_fn.base.wording import brief
-from krm_fn.kubevirt.quantity import parse
 from krm_fn.kubevirt.updates.machine import LIVE
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule

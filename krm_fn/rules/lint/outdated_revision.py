@@ -42,9 +42,9 @@ from itertools import islice
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import Entry
 from krm_fn.base.paths import Path, as_map, get, leaves
+from krm_fn.base.quantity import canonical
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.facts import Found
-from krm_fn.kubevirt.quantity import canonical
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, also, path_text, rule

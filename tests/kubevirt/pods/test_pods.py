@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from krm_fn.base.bundle import Bundle
+from krm_fn.base.quantity import parse as quantity
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.instance import complete
 from krm_fn.kubevirt.pods import LaunchContext, PodError, launcher_pod
@@ -12,7 +13,6 @@ from krm_fn.kubevirt.pods.amounts import written
 from krm_fn.kubevirt.pods.compute import Draft, shared_cpus
 from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.pods.totals import qos_class, stored, totals
-from krm_fn.kubevirt.quantity import parse as quantity
 from krm_fn.kubevirt.releases import parse
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krm_fn.kubevirt.quantity import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, NANO, canonical, of_int, parse
+from krm_fn.base.quantity import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, NANO, canonical, of_int, parse
 
 WRITTEN = {
     "1Gi": "1Gi",
