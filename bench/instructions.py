@@ -46,7 +46,7 @@ RUNS = {
 
 def count(name: str, arguments: list[str], data: bytes) -> int:
     """The instructions of a run. The one before it compiles what is not compiled."""
-    command = [sys.executable, *(["-I", "-c", ALONE] if name == YARDSTICK else ["-m", "krm_fn", *arguments])]
+    command = [sys.executable, *(["-S", "-c", ALONE] if name == YARDSTICK else ["-m", "krm_fn", *arguments])]
     with tempfile.TemporaryDirectory() as home:
         options = {"input": data, "cwd": ROOT, "env": {**ENVIRONMENT, "PYTHONHASHSEED": "0", "HOME": home}}
         subprocess.run(command, check=False, capture_output=True, **options)  # type: ignore[call-overload]
