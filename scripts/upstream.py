@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import krm_fn
 from krm_fn.kubevirt.releases import NEWEST_PATCH, UNMEASURED
 
 Version = tuple[int, ...]
@@ -154,7 +155,11 @@ def put(files: Mapping[Path, str], *, check: bool) -> None:
 
 
 def run_script(main: Callable[[], None]) -> None:
-    """Run a script. What it can't make of the sources ends it with one line."""
+    """Run a script. What it can't make of the sources ends it with one line, as does the package of another clone."""
+    package = Path(krm_fn.__file__).resolve().parents[1]
+    if package != ROOT:
+        fix = f"run {ROOT}/.venv/bin/pip install -e {ROOT}, or set PYTHONPATH={ROOT}"
+        raise SystemExit(f"krm_fn was imported from {package}, and this script is of {ROOT}; {fix}")
     try:
         main()
     except ValueError as error:

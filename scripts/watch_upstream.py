@@ -4,6 +4,7 @@
     python scripts/watch_upstream.py --source CLONE --record [1.9.1] [--ref release-1.9]
     python scripts/watch_upstream.py --source CLONE
     python scripts/watch_upstream.py --source CLONE --pairs
+    python scripts/watch_upstream.py --source CLONE --coverage
 
 Every `upstream:` of a docstring or comment, and every text `pkg/…/file.go:function`, is a pointer. It stands for the function
 and what that uses of its own package: functions, methods, constants, types. The lines say
@@ -18,7 +19,9 @@ and what that uses of its own package: functions, methods, constants, types. The
 pointer needs it. What differs from the release before is `measured` there if the release's own code has answered, else
 `unreviewed`, until somebody writes `same` or the files whose rows changed; a test fails until then. Without commits, every
 pointer is resolved at its own release. `--pairs` prints the pairs of commits that a nightly run compares: what the lock has and
-main, each release branch, and each tag of a candidate. Go is read as text, as gofmt leaves it.
+main, each release branch, and each tag of a candidate. `--coverage` prints how many rows the watch would have found: those of
+whose line, or else module, a pointer leads to a change between the row's first release and the one before. Go is read as text,
+as gofmt leaves it.
 """
 
 from __future__ import annotations
@@ -37,14 +40,16 @@ from typing import NamedTuple
 import kubevirt_api
 import make_gates
 from schema_lines import lines as api_lines
-from upstream import NOT_READ, ROOT, Source, Version, run_script, text_of, version_of
+from upstream import NOT_READ, ROOT, Source, Version, package_releases, run_script, text_of, version_of
 
-from krm_fn.kubevirt.releases import NEWEST, UNMEASURED
+from krm_fn.kubevirt.releases import NEWEST, NEWEST_PATCH, UNMEASURED
 
 LOCK = ROOT / "fixtures" / "upstream.lock"
 HEAD = "# Pointer, release, hash of what it leads to, review. Made by scripts/watch_upstream.py, the reviews by hand."
 API = "staging/src/kubevirt.io/api"
 UNREVIEWED, SAME, MEASURED, GONE = "unreviewed", "same", "measured", "-"
+# Tables that other scripts make or compare, and one of another project: their rows need no pointer.
+UNPOINTED = ("gates.py", "api_versions.py", "hyperconverged.py")
 # With more places than these, a line names their files alone.
 MOST_PLACES = 3
 # Packages that speak of KubeVirt's own code; the pointers of the others lead to other projects.
@@ -405,8 +410,13 @@ def record(source: Source, releases: Iterable[Version], ref: str | None) -> None
         lock = recorded(lock, release, {str(pointer): commit.hash(pointer) for pointer in commit.wanted})
     text = write_lock(lock)
     LOCK.write_text(text, encoding="utf-8")
-    open_ = text.count(UNREVIEWED)
-    print(f"fixtures/upstream.lock: {open_} lines are {UNREVIEWED}; write {SAME}, or the files whose rows changed")
+    open_ = [line for line in text.splitlines() if line.endswith(f" {UNREVIEWED}")]
+    print(f"fixtures/upstream.lock: {', '.join(map(text_of, sorted(lock)))}; {len(open_)} lines are {UNREVIEWED}")
+    for line in open_:
+        pointer, release, digest, _ = line.split(" ", 3)
+        print(
+            f"UNREVIEWED {pointer} at {release}: write {SAME} for {UNREVIEWED} behind {digest}, or the files whose rows changed"
+        )
 
 
 def resolve(source: Source) -> None:
@@ -425,6 +435,59 @@ def resolve(source: Source) -> None:
     print(f"{len(ours)} pointers, {stale} stale")
     if stale:
         raise SystemExit(1)
+
+
+def coverage(source: Source, rows: dict[Version, list[Row]], ours: dict[Pointer, list[str]]) -> Iterator[str]:
+    """A line for each release with rows: how many the watch would have found. Below it are the places of the others."""
+    for release, of_release in sorted(rows.items()):
+        old, new = (Commit(source, source.ref(each), ours) for each in (_before(release), release))
+        leads_to_change = {place for pointer, at in ours.items() if old.hash(pointer) != new.hash(pointer) for place in at}
+        missed = [row for row in of_release if not leads_to_change & row.places(ours)]
+        yield f"{text_of(release)}: {len(of_release) - len(missed)} of {len(of_release)} rows"
+        yield from (f"    {row.file}:{row.first}" for row in missed)
+
+
+def _before(release: Version) -> Version:
+    """The patch release before, or the newest measured one of the series before."""
+    major, minor, patch = release
+    return (major, minor, patch - 1) if patch else (major, minor - 1, NEWEST_PATCH[major, minor - 1])
+
+
+class Row(NamedTuple):
+    """A row that begins with a release: the lines of a file."""
+
+    file: str
+    first: int
+    last: int
+
+    def places(self, ours: dict[Pointer, list[str]]) -> set[str]:
+        """The places of the pointers in the row, or, where it has none, of all in its module."""
+        of_file = {place for at in ours.values() for place in at if place.partition(":")[0] == self.file}
+        return {place for place in of_file if self.first <= int(place.partition(":")[2]) <= self.last} or of_file
+
+
+def dated(after: Version, package: Path = ROOT / "krm_fn") -> dict[Version, list[Row]]:
+    """The rows that begin with a later release of the package, by that release: `since=` of calls, and `…SINCE = `."""
+    found: dict[Version, list[Row]] = defaultdict(list)
+    known = package_releases()
+    for file in sorted(file for folder in SPOKEN for file in (package / folder).rglob("*.py") if file.name not in UNPOINTED):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            for version in _begins(node):
+                release = (*version, 0, 0)[:3]
+                if release > after and release in known:
+                    found[release].append(Row(str(file.relative_to(package)), node.lineno, node.end_lineno))  # type: ignore[attr-defined]
+    return found
+
+
+def _begins(node: ast.AST) -> list[Version]:
+    bound: ast.AST | None = None
+    if isinstance(node, ast.Call):
+        bound = next((word.value for word in node.keywords if word.arg == "since"), None)
+    elif isinstance(node, ast.Assign | ast.AnnAssign):
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        bound = node.value if isinstance(target, ast.Name) and target.id.endswith("SINCE") else None
+    value = ast.literal_eval(bound) if isinstance(bound, ast.Tuple) and bound.elts else ()
+    return list(value) if value and isinstance(value[0], tuple) else [value] * bool(value)
 
 
 def pairs(source: Source) -> Iterator[tuple[str, str]]:
@@ -448,6 +511,7 @@ def main() -> None:
     parser.add_argument("--record", nargs="*", metavar="X.Y.Z", help="write these releases, or all again, into the lock")
     parser.add_argument("--ref", help="the branch, tag or commit to read the recorded release from")
     parser.add_argument("--pairs", action="store_true", help="print the pairs of commits that a nightly run compares")
+    parser.add_argument("--coverage", action="store_true", help="print how many rows of each release the watch finds")
     parser.add_argument("commits", nargs="*", metavar="COMMIT", help="two tags, branches or commits to compare")
     given = parser.parse_args()
     source = Source(given.source)
@@ -455,6 +519,9 @@ def main() -> None:
         record(source, list(map(version_of, given.record)), given.ref)
     elif given.pairs:
         print("\n".join(map(" ".join, pairs(source))))
+    elif given.coverage:
+        recorded_ones = read_lock(LOCK.read_text(encoding="utf-8"))
+        print("\n".join(coverage(source, dated(min(recorded_ones)), pointers())))
     elif len(given.commits) == 2:
         before, after = given.commits
         lines = [*differences(source, before, after, pointers()), *tables(source, before, after)]

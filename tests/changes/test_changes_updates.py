@@ -284,7 +284,7 @@ def bound(**binding: Object) -> Object:
 
 
 def test_a_binding_that_is_gone_passes_the_update_and_stops_the_next_start() -> None:
-    record = told([bound(masquerade={})], [bound(slirp={})], "1.8")
+    record = told([bound(masquerade={})], [bound(slirp={})], "1.8.4")
     assert record["update"]["allowed"] is True
     assert "slirp" in record["startError"]
     assert told([bound(masquerade={})], [bound(slirp={})], "1.9")["update"]["stage"] == "validating"

@@ -42,7 +42,7 @@ def steps(folder, start, end, *items):
 
 
 def test_an_upgrade_goes_through_the_newest_release_of_each_minor_release():
-    assert [str(each) for each in route(parse("1.6.3"), parse("1.9"))] == ["1.6.3", "1.7.4", "1.8.4", "1.9.0"]
+    assert list(route(parse("1.6.3"), parse("1.9"))) == [parse(each) for each in ("1.6.3", "1.7", "1.8", "1.9")]
     assert [str(each) for each in route(parse("1.6.3"), parse("1.6.6"))] == ["1.6.3", "1.6.6"]
     assert [str(each) for each in route(parse("1.9"), parse("1.9"))] == ["1.9.0"]
     assert [str(each) for each in route(parse("1.9"), parse("1.6"))] == ["1.9.0", "1.6.6"]

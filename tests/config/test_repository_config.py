@@ -26,7 +26,7 @@ def test_every_key_is_read():
     north = {
         **NORTH,
         "exclude": ["clusters/north/old"],
-        "kubevirtVersion": "1.8",
+        "kubevirtVersion": "1.8.4",
         "configuration": {"vmRolloutStrategy": "LiveUpdate"},
         "external": [{"kind": "DataSource", "namespace": "openshift-*"}, {"kind": "NetworkAttachmentDefinition"}],
     }

@@ -159,7 +159,7 @@ def test_the_kubevirt_object_decides_the_release(spec: Any, status: Any, release
 
 
 def test_the_config_overrides_the_object_and_a_finding_reports_it() -> None:
-    left, found = run(vm(), PREFERENCE, kubevirt(imageTag="v1.6.3"), provenance=True, kubevirtVersion="1.8")
+    left, found = run(vm(), PREFERENCE, kubevirt(imageTag="v1.6.3"), provenance=True, kubevirtVersion="1.8.4")
     assert left[0]["metadata"]["annotations"]["kubevirt-render.dev/kubevirt-version"] == "1.8.4"
     (told,) = found
     fact = "the object names the release 'v1.6.3', but the config names KubeVirt 1.8.4, which is used"

@@ -72,7 +72,7 @@ def test_annotate_replaces_inference_by_what_it_leads_to():
 
 
 def test_provenance_names_what_a_vm_was_rendered_from():
-    (_, rendered), _ = run(instancetype(), vm(instancetype="small"), provenance=True, kubevirtVersion="1.8")
+    (_, rendered), _ = run(instancetype(), vm(instancetype="small"), provenance=True, kubevirtVersion="1.8.4")
     assert rendered["metadata"]["annotations"] == {
         "kubevirt-render.dev/instancetype": "VirtualMachineInstancetype/small",
         "kubevirt-render.dev/kubevirt-version": "1.8.4",

@@ -91,7 +91,7 @@ def test_a_clusters_exclude_takes_targets_out_of_it(repository):
 
 def test_the_nearest_config_beats_the_cluster_and_flags_beat_all(repository):
     write(repository, CLUSTERS)
-    nearest = "  kubevirtVersion: '1.8'\n  external: [{kind: ConfigMap}]\n  kustomizeBuildFlags: []\n"
+    nearest = "  kubevirtVersion: 1.8.4\n  external: [{kind: ConfigMap}]\n  kustomizeBuildFlags: []\n"
     write(repository / "clusters/north/apps", nearest)
     found = Configs(["."]).settings_for("clusters/north/apps")
     assert (found.config.release, found.cluster) == (Release(version=(1, 8, 4)), "north")

@@ -283,7 +283,7 @@ def test_values_stand_in_the_finding() -> None:
     [
         (
             preference(preferredLaunchSecurity={}),
-            "1.8",
+            "1.8.4",
             "warning",
             (
                 "KubeVirt 1.8.4 has no field preferredLaunchSecurity here; "

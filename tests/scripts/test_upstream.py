@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import upstream
 from cloning import check, clone
-from upstream import Order, Source, order, package_releases, put
+from upstream import ROOT, Order, Source, order, package_releases, put
 
 SCRIPTS = ("make_schema", "make_catalogue", "make_gates", "check_served")
 TAGS: dict[str, dict[str, str]] = {f"v1.{tag}": {} for tag in ("5.0", "6.0", "6.1", "6.2-rc.0", "6.2", "10.0", "x")}
@@ -101,6 +101,15 @@ def test_releases_of_the_package_are_all_patch_releases_up_to_the_newest(monkeyp
     monkeypatch.setattr(upstream, "NEWEST_PATCH", {(1, 9): 1, (1, 10): 0})
     monkeypatch.setattr(upstream, "UNMEASURED", {(1, 9, 2): "release-1.9"})
     assert package_releases() == [(1, 9, 0), (1, 9, 1), (1, 9, 2), (1, 10, 0)]
+
+
+def test_a_script_does_not_run_with_the_package_of_another_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[bool] = []
+    monkeypatch.setattr(upstream, "ROOT", tmp_path)
+    with pytest.raises(SystemExit) as caught:
+        upstream.run_script(lambda: ran.append(True))
+    fix = f"run {tmp_path}/.venv/bin/pip install -e {tmp_path}, or set PYTHONPATH={tmp_path}"
+    assert (ran, caught.value.code) == ([], f"krm_fn was imported from {ROOT}, and this script is of {tmp_path}; {fix}")
 
 
 # What is written

@@ -7,7 +7,22 @@ from pathlib import Path
 import pytest
 from cloning import clone
 from upstream import ROOT, text_of
-from watch_upstream import LOCK, SAME, UNREVIEWED, Commit, Lock, Pointer, differences, pointers, read_lock, recorded, write_lock
+from watch_upstream import (
+    LOCK,
+    SAME,
+    UNREVIEWED,
+    Commit,
+    Lock,
+    Pointer,
+    Row,
+    coverage,
+    dated,
+    differences,
+    pointers,
+    read_lock,
+    recorded,
+    write_lock,
+)
 
 from krm_fn.kubevirt.releases import NEWEST_PATCH, UNMEASURED
 
@@ -151,6 +166,33 @@ def test_a_function_that_moved_is_stale_with_its_new_place(tmp_path: Path) -> No
 
 def test_a_change_that_nobody_points_to_is_said_by_its_package(tmp_path: Path) -> None:
     assert said(tmp_path, {f"{KVM}/backend.go": OVERHEAD.replace("return 1", "return 2")}) == [f"NEW {KVM}: Calculate"]
+
+
+# The rows that the watch finds
+
+
+def test_the_rows_that_begin_with_a_release_are_listed_by_it(tmp_path: Path) -> None:
+    row = tmp_path / "kubevirt" / "row.py"
+    row.parent.mkdir()
+    row.write_text(
+        "A_SINCE = (1, 8)\nROWS = (\n    row(\n        since=((1, 8, 3), (1, 9)),\n    ),\n    row(since=(1, 7)),\n)\n"
+    )
+    in_row = [Row("kubevirt/row.py", 3, 5)]
+    assert dated((1, 7, 4), tmp_path) == {(1, 8, 0): [Row("kubevirt/row.py", 1, 1)], (1, 8, 3): in_row, (1, 9, 0): in_row}
+
+
+def test_a_row_is_found_if_its_own_pointers_or_else_those_of_its_module_lead_to_a_change(tmp_path: Path) -> None:
+    changed = {f"{KVM}/backend.go": OVERHEAD.replace('"30Mi"', '"50Mi"')}
+    source = clone(tmp_path, {"v1.7.4": {f"{KVM}/backend.go": OVERHEAD}, "v1.8.0": changed})
+    ours = {POINTER: ["kubevirt/row.py:3"], Pointer(f"{KVM}/backend.go", "Calculate"): ["kubevirt/row.py:9", "kubevirt/b.py:1"]}
+    rows = [
+        Row("kubevirt/row.py", 2, 4),
+        Row("kubevirt/row.py", 5, 6),
+        Row("kubevirt/row.py", 8, 9),
+        Row("kubevirt/b.py", 7, 7),
+    ]
+    missed = ["    kubevirt/row.py:8", "    kubevirt/b.py:7"]
+    assert list(coverage(source, {(1, 8, 0): rows}, ours)) == ["1.8.0: 2 of 4 rows", *missed]
 
 
 # The lock

@@ -52,6 +52,7 @@ INSTANCETYPE = (
     Field("ioThreads.supplementalPoolThreadCount", *claim("domain.ioThreads.supplementalPoolThreadCount"), since=(1, 7)),
     Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy", present=given), pointer=True),
     Field("launchSecurity", *claim("domain.launchSecurity")),
+    # How Go writes the claim of a device. upstream: staging/src/kubevirt.io/api/core/v1/schema.go:ClaimRequest
     Field("gpus", *claim("domain.devices.gpus", written=as_plain_devices), until=(1, 6)),
     Field("gpus", *claim("domain.devices.gpus", written=as_claiming_devices), since=(1, 6), until=(1, 9)),
     Field("gpus", *claim("domain.devices.gpus"), since=(1, 9)),

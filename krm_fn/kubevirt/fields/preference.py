@@ -1,9 +1,9 @@
 """The effect of each field of a VirtualMachinePreferenceSpec.
 
 upstream: pkg/instancetype/preference/apply/vmi.go:Apply, device.go:ApplyDevicePreferences, applyInputPreferences,
-disk.go:applyDiskPreferences, interface.go:applyInterfacePreferences, features.go:applyFeaturePreferences,
-launchsecurity.go:applyLaunchSecurityPreferences, machine.go:applyMachinePreferences, subdomain.go:applySubdomain,
-termination.go:applyTerminationGracePeriodSeconds, architecture.go:ApplyArchitecturePreferences
+applyPanicDevicePreferences, disk.go:applyDiskPreferences, interface.go:applyInterfacePreferences,
+features.go:applyFeaturePreferences, launchsecurity.go:applyLaunchSecurityPreferences, machine.go:applyMachinePreferences,
+subdomain.go:applySubdomain, termination.go:applyTerminationGracePeriodSeconds, architecture.go:ApplyArchitecturePreferences
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ RESOURCE_NAME = "k8s.v1.cni.cncf.io/resourceName"
 HYPERVISOR_GATE, HYPERV_DIRECT = "ConfigurableHypervisor", "hyperv-direct"
 INJECTION_GATE = "ExternalNetResourceInjection"
 GPU_GATE, HOST_DEVICE_GATE, NETWORK_GATE = "GPUsWithDRA", "HostDevicesWithDRA", "NetworkDevicesWithDRA"
-# Before, a claim counted once by its name, whatever it requests.
+# Before, a claim counted once by its name, whatever it requests. upstream: WithGPUsDRA, WithHostDevicesDRA
 ALL_CLAIMS_SINCE: Version = (1, 8, 3)
 
 

@@ -140,7 +140,7 @@ ROWS = (
         place=("spec", "launchSecurity"),
         instead="preferredLaunchSecurity of a preference",
         goes=NEXT_API,
-        since=(1, 9),
+        since=(1, 9),  # upstream: pkg/instancetype/webhooks/admitter.go:DeprecatedLaunchSecurityWarning
         warned=True,
     ),
     _setting("configuration", "emulatedMachines", instead=ARCHITECTURE, since=(1, 2)),
@@ -148,6 +148,7 @@ ROWS = (
     _setting("configuration", "ovmfPath", instead=ARCHITECTURE, since=(1, 2)),
     _setting("configuration", "architectureConfiguration", "ppc64le", instead="", since=(1, 7)),
     _setting("configuration", "supportedGuestAgentVersions", instead=""),
+    # upstream: staging/src/kubevirt.io/api/core/v1/types.go:KubeVirtConfiguration
     _setting("configuration", "minCPUModel", instead="", since=(1, 8)),
     _setting("configuration", "network", "permitSlirpInterface", instead="", since=(1, 3)),
     _setting("configuration", "mediatedDevicesConfiguration", "mediatedDevicesTypes", instead="mediatedDeviceTypes"),

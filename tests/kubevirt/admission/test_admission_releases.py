@@ -369,7 +369,7 @@ def test_a_release_refuses_what_it_refused_then(
     before: tuple[str, str] | None,
     after: tuple[str, str] | None,
 ) -> None:
-    former = f"1.{int(since.partition('.')[2]) - 1}"
+    former = f"1.{int(since.partition('.')[2]) - 1}.0"
     for release, expected in ((former, before), (since, after)):
         found = errors_of(changes, configuration=configuration, release=releases.parse(release))
         assert ([expected] if expected else []) == [cause for cause in found if cause in (before, after)]
