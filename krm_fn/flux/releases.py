@@ -6,7 +6,6 @@ ShortenName; fluxcd/pkg chartutil/values.go: ChartValuesFromReferences
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.uuids import short
 from krm_fn.flux.steps import texts_of
 from krm_fn.flux.substitution import FluxError
 
@@ -31,9 +31,7 @@ def named(release: Object) -> tuple[str, str]:
     spec = as_map(release.get("spec"))
     target = text(spec.get("targetNamespace"))
     name = text(spec.get("releaseName")) or "-".join(filter(None, (target, name_of(release))))
-    if len(name) > LONGEST:
-        name = f"{name[:KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:DIGITS]}"
-    return name, target or namespace_of(release)
+    return short(name, longest=LONGEST, kept=KEPT, digits=DIGITS), target or namespace_of(release)
 
 
 def values(release: Object, holding: Callable[[str, str], Object | None], missing: list[str]) -> Object:
