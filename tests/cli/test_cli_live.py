@@ -272,6 +272,13 @@ def test_adopt_writes_all_files_or_none(folder: Path) -> None:
     assert [path.name for path in (folder / "out").rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.parametrize("fields", [5, [1], "f:spec", {"f:spec": 5}, {"f:spec": [1]}, {"f:spec": {"k:{": {}, "": {}}}])
+def test_managed_fields_that_no_api_server_writes_own_nothing_more(folder: Path, fields: object) -> None:
+    entries = [1, None, {"manager": "m", "operation": "Update", "apiVersion": "kubevirt.io/v1", "fieldsV1": fields}]
+    write(folder, "live.json", {**LIVE, "metadata": {**LIVE["metadata"], "managedFields": entries}})
+    assert run("drift", "live.json", "git", "--apply", "server-side")[:2] == (0, "none of 1 live VM changes\n")
+
+
 def test_plan_shows_text_of_a_dump_as_text(folder: Path) -> None:
     message = "\x1b[31m \n::error::x [a](http://evil.example) ##[error]y"
     condition = {"type": "RestartRequired", "status": "True", "message": message}

@@ -201,7 +201,7 @@ def test_a_value_that_helm_takes_apart_is_refused() -> None:
 )
 def test_a_target_path_that_leads_nowhere_is_an_error(path: str) -> None:
     spec = {"valuesFrom": [{"kind": "ConfigMap", "name": "c", "targetPath": path}]}
-    with pytest.raises(FluxError, match="the targetPath .* leads to no value; expected names, joined by dots"):
+    with pytest.raises(FluxError, match="leads to no value; expected names, joined by dots"):
         values({"spec": spec}, lambda kind, name: {"kind": kind, "data": {"values.yaml": "x"}}, [])
 
 
