@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import click
 
 from krm_fn import yamlio
+from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.objects import Object
 from krm_fn.changes.sides import side
-from krm_fn.cli import build_flags, completion, options, progress, replacing
+from krm_fn.cli import build_flags, completion, options, progress
 from krm_fn.cli.build_flags import folder_options, part_options
 from krm_fn.cli.diff import CLUSTER_KEYS, UNSET
 from krm_fn.cli.formats import counted
 from krm_fn.cli.live_units import live_objects, read_live
+from krm_fn.cli.output_dir import check_apart, check_way
+from krm_fn.cli.replacing import replacing
 from krm_fn.config.repository import NAME
 from krm_fn.kubevirt.updates.admission import written
 from krm_fn.kubevirt.updates.machine import Machine
@@ -67,7 +71,7 @@ def adopt(paths: tuple[str, ...], *, output_dir: str, force: bool, **flags: Any)
     _write(Path(output_dir), texts, force=force)
     for note in found.notes:
         options.note(note)
-    options.note(f"wrote {counted(len(texts), 'file')} to {output_dir}")
+    options.note(f"wrote {counted(len(texts), 'file')} to {file_name(output_dir)}")
     return 0
 
 
@@ -82,11 +86,20 @@ def _config(live: list[Object]) -> str:
 
 
 def _write(folder: Path, texts: dict[str, bytes], *, force: bool) -> None:
-    """Write all files, or none. Raises: UsageError where one is there and has other contents."""
+    """Write all files, or none, and follow no link.
+
+    Raises: UsageError where one is there and has other contents; InputError where something else is in the way; OSError.
+    """
+    check_apart(str(folder), ())
     for path, data in texts.items():
         file = folder / path
+        with contextlib.suppress(FileNotFoundError):
+            check_way(str(folder), path)
+        if file.exists() and not file.is_file():
+            raise UsageError(f"{file_name(file.as_posix())} is not a file; name another folder")
         if file.is_file() and not force and file.read_bytes() != data:
-            raise UsageError(f"{file.as_posix()} exists and has other contents; name another folder, or use --force")
-    for path, data in texts.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        replacing.write(str(folder / path), data)
+            raise UsageError(f"{file_name(file.as_posix())} exists and has other contents; name another folder, or use --force")
+    with replacing() as put:
+        for path, data in texts.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            put(str(folder / path), data)

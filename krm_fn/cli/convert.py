@@ -38,7 +38,7 @@ from krm_fn.repositories.conversions import (
     to_instancetype,
 )
 from krm_fn.rules.facts.vms import VmFacts
-from krm_fn.sources.files import read_named
+from krm_fn.sources.files import read_named, refuse_links_out
 
 # The classes that each word of `--only` takes.
 ONLY = {"exact": (EXACT,), "headroom": (EXACT, HEADROOM), "all": (EXACT, HEADROOM, "differs")}
@@ -87,6 +87,9 @@ def convert(
     inplace_folders.need_files(flags["paths"], flags["kustomizations"], flag="convert")
     if to == "flat" and own_file:
         raise UsageError("--own makes instancetypes; leave it out with --to flat")
+    if own_file and own_file.endswith(".json"):
+        raise UsageError(f"--own {file_name(own_file)} is to get YAML; name a file that ends in .yaml")
+    refuse_links_out([own_file] if own_file else ())
     bar, request = progress.shown(quiet=flags["verbose"]), CommandRequest(flags=flags)
     read, code = read_bundles(request, bar)
     more = _known(own_file)[1]
@@ -97,8 +100,8 @@ def convert(
             work = _to_instancetypes(read, wish_of(flags, own=own_file is not None), ONLY[only], selected, more)
     _leave_used_elsewhere(work, read, request)
     new = [each for each in proven(request, read, work, more, bar) if each.after != each.before]
-    if own_file and (own := _own_text(own_file, work)):
-        new.append(own)
+    if own_file:
+        new = _with_own(new, own_file, work)
     _report(work)
     if check or diff:
         return look([(each.file, each.before, each.after) for each in new], check=check, diff=diff) or code
@@ -194,15 +197,19 @@ def _known(file: str | None) -> tuple[bytes, list[Object]]:
     return data, [item for item in items if isinstance(item, dict)]
 
 
-def _own_text(file: str, work: ConversionWork) -> NewText | None:
-    """The file with the instancetypes that are made, behind what it has; None where nothing is made."""
+def _with_own(texts: list[NewText], file: str, work: ConversionWork) -> list[NewText]:
+    """The texts with that of the file with the instancetypes that are made, behind what it has or gets."""
     data, known = _known(file)
     there = {(kind_of(obj), name_of(obj)) for obj in known}
-    new = [obj for obj in work.manifests if (kind_of(obj), name_of(obj)) not in there]
+    new = [yamlio.dump(obj).encode() for obj in work.manifests if (kind_of(obj), name_of(obj)) not in there]
     if not new:
-        return None
-    stamp = read_named(file)[1] if data else None
-    return NewText(file, data, joined([*([data] if data else []), *(yamlio.dump(obj).encode() for obj in new)]), stamp)
+        return texts
+    real = os.path.realpath(file)
+    own = next((each for each in texts if each.real == real), None)
+    if own is None:
+        own = NewText(file, data, data, read_named(file)[1] if data else None)
+    own = own._replace(after=joined([*([own.after] if own.after else []), *new]))
+    return [*(each for each in texts if each.real != real), own]
 
 
 def _report(work: ConversionWork) -> None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from krm_fn.base.bundle import entries
-from krm_fn.base.errors import UsageError
-from krm_fn.base.objects import Object, name_of, namespace_of
+from krm_fn.base.errors import InputError, UsageError
+from krm_fn.base.objects import Object, name_of, namespace_of, ref_of
 from krm_fn.base.value import Value
-from krm_fn.base.wording import listed
+from krm_fn.base.wording import brief, listed
 from krm_fn.changes import drifting
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import Side, side
@@ -75,13 +75,15 @@ def is_live(given: TreeUnits) -> bool:
 
 
 def live_objects(given: TreeUnits) -> list[Object]:
-    """The objects of a dump. Raises: UsageError where nothing in it is live."""
+    """The objects of a dump. Raises: UsageError where nothing in it is live, InputError for a name that can't be."""
     found = [entry.obj for of_unit in given.objects.values() for entry in entries(of_unit.items)]
     if not any(map(dumps.is_live, found)):
         raise UsageError(
             "LIVE has no object that was read from a cluster, with its uid; expected what `kubectl get -o yaml` prints: "
             f"`{dumps.command()}`"
         )
+    if wrong := next((obj for obj in found if not dumps.is_named(obj)), None):
+        raise InputError(f"LIVE has {brief(str(ref_of(wrong)))}: no cluster has an object of such a name; correct the dump")
     return found
 
 

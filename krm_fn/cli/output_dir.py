@@ -11,7 +11,6 @@ ones, and last with the new ones alone; so a run that is ended in between leaves
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import kind_of, name_of, namespace_of
+from krm_fn.base.uuids import short
 from krm_fn.cli import outputs
 from krm_fn.cli.replacing import replacing
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, is_outside, read_found
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 YAML = (".yaml", ".yml")
 UNUSUAL = expression(r"[^a-z0-9._-]+")
-LONGEST = 200  # characters of a file's name
 
 
 class NamedText(NamedTuple):
@@ -78,10 +77,7 @@ def _groups(source: Source, items: Sequence[Any]) -> dict[tuple[str, str], list[
 def _name(item: Any) -> str:
     """The name of a file for one object: `kind_namespace_name.yaml`."""
     words = (kind_of(item), namespace_of(item), name_of(item))
-    name = "_".join(UNUSUAL.sub("-", word.lower()) for word in words if word)
-    if len(name) > LONGEST:
-        name = f"{name[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return f"{name}.yaml"
+    return short("_".join(UNUSUAL.sub("-", word.lower()) for word in words if word)) + ".yaml"
 
 
 class Laid(NamedTuple):
@@ -169,6 +165,18 @@ def check_apart(folder: str, paths: Iterable[str]) -> None:
         raise UsageError(f"--output-dir: {file_name(folder)} is not a folder; name a folder")
 
 
+def check_way(folder: str, path: str) -> None:
+    """Raises: InputError where a part of the way from a folder to a file is no folder, or a link; FileNotFoundError."""
+    steps = path.split("/")
+    for number in range(1, len(steps) + 1):
+        at = os.path.join(folder, *steps[:number])  # noqa: PTH118
+        mode = os.lstat(at).st_mode
+        if stat.S_ISLNK(mode):
+            raise InputError("this is a symbolic link, and kubevirt-render makes none here; remove it", file=at)
+        if number < len(steps) and not stat.S_ISDIR(mode):
+            raise InputError("this is not a folder, and files are to be written below it; remove it", file=at)
+
+
 class OutputDir:
     """A folder with the files that the command wrote there."""
 
@@ -206,7 +214,7 @@ class OutputDir:
     def _is_there(self, path: str) -> bool:
         """True for a regular file. Raises: InputError where a link is on the way to it."""
         try:
-            self._check_way(path)
+            check_way(self._folder, path)
             return stat.S_ISREG(os.lstat(self._at(path)).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return False
@@ -214,24 +222,13 @@ class OutputDir:
     def _check(self, path: str) -> None:
         """Raises: InputError where a file can't be written, since something else is in its way."""
         with contextlib.suppress(FileNotFoundError):
-            self._check_way(path)
+            check_way(self._folder, path)
             os.lstat(self._at(path))
             if path not in self._old or not self._is_there(path):
                 raise InputError(
                     "kubevirt-render did not write this file, so it is not replaced; remove it, or name another --output-dir",
                     file=self._at(path),
                 )
-
-    def _check_way(self, path: str) -> None:
-        """Raises: InputError where a part of the way is no folder, or a link; FileNotFoundError."""
-        steps = path.split("/")
-        for number in range(1, len(steps) + 1):
-            at = self._at("/".join(steps[:number]))
-            mode = os.lstat(at).st_mode
-            if stat.S_ISLNK(mode):
-                raise InputError("this is a symbolic link, and kubevirt-render makes none here; remove it", file=at)
-            if number < len(steps) and not stat.S_ISDIR(mode):
-                raise InputError("this is not a folder, and files are to be written below it; remove it", file=at)
 
     @contextlib.contextmanager
     def _listed(self, during: Iterable[str], after: Iterable[str]) -> Iterator[None]:

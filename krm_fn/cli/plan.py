@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
+from krm_fn.base.console import one_line, printable
+from krm_fn.base.markdown import code as in_code
 from krm_fn.base.markdown import prose
 from krm_fn.base.objects import Object, kind_of
 from krm_fn.base.wording import listed
@@ -71,25 +73,29 @@ def _drains(live: list[Object], base: Side) -> list[Drain]:
 
 def _lines(answer: Object, *, markdown: bool) -> Iterator[str]:
     """The lines of text, or of Markdown."""
-    head, item, code = ("### ", "- ", "`") if markdown else ("", "  ", "")
-    shown = prose if markdown else str
+    head, item = ("### ", "- ") if markdown else ("", "  ")
+    shown, code = (prose, in_code) if markdown else (_plain, _plain)
     if not answer["steps"]:
         yield f"{head}nothing waits"
     for number, step in enumerate(answer["steps"], 1):
         yield f"{head}{number}. {step['title']}: {_cost(step)}"
         for machine in step["machines"]:
-            name = f"{code}{machine['namespace']}/{machine['name']}{code}"
+            name = code(f"{machine['namespace']}/{machine['name']}")
             yield f"{item}{name}: {shown(machine['because'])}{_how(machine, code)}"
         yield ""
     for drain in answer["drains"]:
         can = "can" if drain["succeeds"] else "can not"
-        yield f"{item if markdown else ''}node {code}{drain['node']}{code} {can} be drained{_why(drain)}"
+        yield f"{item if markdown else ''}node {code(drain['node'])} {can} be drained{shown(_why(drain))}"
     yield from (f"{item if markdown else ''}{shown(each)}" for each in answer["unknown"])
 
 
-def _how(machine: Object, code: str) -> str:
+def _plain(text: str) -> str:
+    return printable(one_line(text))
+
+
+def _how(machine: Object, code: Callable[[str], str]) -> str:
     if "command" in machine:
-        return f"; {code}{machine['command']}{code}"
+        return f"; {code(machine['command'])}"
     return f"; {machine['by']} does it by itself" if "by" in machine else ""
 
 

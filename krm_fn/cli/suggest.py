@@ -72,10 +72,13 @@ def _peaks(file: str) -> dict[usage.Key, usage.Peak]:
     """The peaks of a file. Raises: InputError."""
     try:
         text = read_named(file)[0].decode("utf-8-sig")
-        return usage.read(csv.DictReader(text.splitlines()))
+        rows = csv.DictReader(text.splitlines())
+        return usage.read(rows)
     except OSError as error:
         raise InputError(f"cannot read {file_name(file)}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InputError("the file is not in UTF-8", file=file) from None
+    except csv.Error as error:
+        raise InputError(f"{error}; correct the file", file=file, line=rows.line_num + 1, column=1) from None
     except InputError as error:
         raise InputError(error.message, file=file, line=error.line, column=error.column) from None

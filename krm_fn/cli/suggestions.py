@@ -67,8 +67,11 @@ def _row(each: Suggested) -> tuple[str, ...]:
     found, obj = each.suggestion, each.suggestion.facts.entry.obj
     name = found.instancetype.name if found.instancetype else ""
     told = changes(found.proof) if found.instancetype else found.reason
-    cells = (effective_namespace(obj), name_of(obj), found.sort, name, found.preference, told, each.effect)
-    return tuple(printable(one_line(cell)) for cell in cells)
+    return _cells(effective_namespace(obj), name_of(obj), found.sort, name, found.preference, told, each.effect)
+
+
+def _cells(*texts: str) -> tuple[str, ...]:
+    return tuple(printable(one_line(text)) for text in texts)
 
 
 def changes(proof: Proof) -> str:
@@ -116,7 +119,7 @@ def _group_row(group: ShapeGroup) -> tuple[str, ...]:
     vcpus, nanos = _more(group)
     nearest = (group.nearest.name, str(vcpus), _bytes(nanos)) if group.nearest else ("-", "-", "-")
     own = group.own
-    return (own.name, str(len(group.members)), group.proof.sort, str(own.size.vcpus), _bytes(own.size.nanos), *nearest)
+    return _cells(own.name, str(len(group.members)), group.proof.sort, str(own.size.vcpus), _bytes(own.size.nanos), *nearest)
 
 
 def _bytes(nanos: int) -> str:
@@ -127,7 +130,7 @@ def _fit_row(fit: Fit) -> tuple[str, ...]:
     size, smaller = fit.size, fit.smaller
     saved = (str(size.vcpus - smaller.size.vcpus), _bytes(size.nanos - smaller.size.nanos)) if smaller else ("-", "-")
     peak = fit.peak_vcpus, _bytes(size.nanos), _bytes(fit.peak.nanos)
-    return (fit.namespace, fit.name, str(size.vcpus), *peak, smaller.name if smaller else "-", *saved)
+    return _cells(fit.namespace, fit.name, str(size.vcpus), *peak, smaller.name if smaller else "-", *saved)
 
 
 def _tables(report: SuggestReport) -> list[tuple[tuple[str, ...], list[tuple[str, ...]], frozenset[int]]]:

@@ -11,6 +11,7 @@ from krm_fn.base.objects import Object, Ref, name_of
 from krm_fn.base.paths import Path, as_map, copy, get, leaves
 from krm_fn.base.quantity import NANO, parse
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.admission.formats import is_subdomain
 from krm_fn.kubevirt.catalogue import Catalogue
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.facts import Found
@@ -226,10 +227,10 @@ def named(of: Instancetype, scheme: str, taken: dict[str, Object]) -> Instancety
 
     `{vcpus}` and `{memory}` stand for the size, such as 4 and 8gi. Raises: ConfigError for a scheme that makes no name.
     """
-    try:
-        name = scheme.format(vcpus=of.size.vcpus, memory=str(get(of.spec, ("memory", "guest"))).lower().replace(".", "-"))
-    except (KeyError, IndexError, ValueError):
-        raise ConfigError(f"the scheme {scheme!r} makes no name; expected text with {{vcpus}} and {{memory}}") from None
+    memory = str(get(of.spec, ("memory", "guest"))).lower().replace(".", "-")
+    name = scheme.replace("{vcpus}", str(of.size.vcpus)).replace("{memory}", memory)
+    if not is_subdomain(name):
+        raise ConfigError(f"the scheme {scheme!r} makes no name; expected text with {{vcpus}} and {{memory}}")
     spec, number = {**of.spec, "topology": of.topology}, 1
     while (chosen := name if number == 1 else f"{name}-{number}") in taken and taken[chosen] != spec:
         number += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, Overflow
 
 from krm_fn.base.annotations import Iterable, Iterator, Mapping
 from krm_fn.base.errors import InputError
@@ -74,7 +74,7 @@ def read(rows: Iterable[Mapping[str, str | None]]) -> dict[Key, Peak]:
 def _number(text: str, column: str, line: int) -> int:
     try:
         value = Decimal(text.strip()) * NANO
-    except InvalidOperation:
+    except (InvalidOperation, Overflow):
         value = Decimal(-1)
     if not value.is_finite() or value < 0 or value.adjusted() > 2 * len(str(NANO)):
         raise InputError(f"{column} is {text.strip()!r}; expected a number of 0 or more", line=line, column=1)

@@ -6,7 +6,6 @@ ShortenName; fluxcd/pkg chartutil/values.go: ChartValuesFromReferences
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -15,10 +14,14 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
+from krm_fn.base.uuids import short
+from krm_fn.base.wording import brief
 from krm_fn.flux.steps import texts_of
 from krm_fn.flux.substitution import FluxError
 
 LONGEST, KEPT, DIGITS = 53, 40, 12  # characters of a release's name, and of a longer one those that stay, and of its digest
+MOST_STEPS, LONGEST_STEP = 100, 1000  # of a targetPath; nobody writes more
+MOST_DIGITS = 20  # strconv.ParseInt takes no longer number; such a value stays text
 KEY = "values.yaml"  # of a ConfigMap or a Secret, where none is named
 STEP = expression(r"\[\d+\]|(?:\\.|[^.\[\\])+")
 WHOLE = expression(r"-?[1-9]\d*")
@@ -31,9 +34,7 @@ def named(release: Object) -> tuple[str, str]:
     spec = as_map(release.get("spec"))
     target = text(spec.get("targetNamespace"))
     name = text(spec.get("releaseName")) or "-".join(filter(None, (target, name_of(release))))
-    if len(name) > LONGEST:
-        name = f"{name[:KEPT]}-{hashlib.sha256(name.encode()).hexdigest()[:DIGITS]}"
-    return name, target or namespace_of(release)
+    return short(name, longest=LONGEST, kept=KEPT, digits=DIGITS), target or namespace_of(release)
 
 
 def values(release: Object, holding: Callable[[str, str], Object | None], missing: list[str]) -> Object:
@@ -54,7 +55,7 @@ def values(release: Object, holding: Callable[[str, str], Object | None], missin
         if given is None and not each.get("optional"):
             raise FluxError("values", f"{kind} {name} of valuesFrom has no key {key}")
         if given is not None and path:
-            found = _with(_merged(found, own), STEP.findall(path), _typed(given, is_text=each.get("literal") is True))
+            found = _with(_merged(found, own), _steps(path), _typed(given, is_text=each.get("literal") is True))
         elif given is not None:
             found = _merged(found, _map(given, f"{kind} {name}"))
     return _merged(found, own)
@@ -80,6 +81,14 @@ def _merged(one: Object, other: Object) -> Object:
     return found
 
 
+def _steps(path: str) -> list[str]:
+    """The steps of a targetPath. Raises: FluxError."""
+    steps = STEP.findall(path)
+    if not steps or steps[0].startswith("[") or len(steps) > MOST_STEPS or any(len(step) > LONGEST_STEP for step in steps):
+        raise FluxError("values", f"the targetPath {brief(path)} leads to no value; expected names, joined by dots")
+    return steps
+
+
 def _typed(given: str, *, is_text: bool) -> Any:
     """A value as helm reads it after `--set`. Raises: FluxError."""
     if is_text:
@@ -88,7 +97,7 @@ def _typed(given: str, *, is_text: bool) -> Any:
         return given.strip("'\"")
     if SYNTAX & set(given):
         raise FluxError("values", "a value with a targetPath has `,`, braces or `\\`; set literal: true for it")
-    return WORDS[given] if given in WORDS else int(given) if WHOLE.fullmatch(given) else given
+    return WORDS[given] if given in WORDS else int(given) if len(given) < MOST_DIGITS and WHOLE.fullmatch(given) else given
 
 
 def _with(of: Any, steps: list[str], value: Any) -> Any:

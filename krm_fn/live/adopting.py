@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Callable, Sequence
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
-from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, metadata, name_of, text
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, metadata, name_of, ref_of, text
 from krm_fn.base.paths import Path, as_list, as_map, copy, drop, get
+from krm_fn.base.uuids import short
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, SERVED, TEMPLATE
 from krm_fn.kubevirt.resolve import MATCHERS
@@ -50,13 +52,15 @@ class Adoption(Value):
 
 
 def adopted(objects: Sequence[Object], admit: Admit) -> Adoption:
-    """The manifests of the machines of a dump, and of what they refer to."""
+    """The manifests of the machines of a dump, and of what they refer to. Raises: InputError for two with one name."""
     machines = [obj for obj in objects if (group_of(obj), kind_of(obj)) in SERVED and not is_owned(obj) and is_live(obj)]
     named = {ref for obj in machines for ref in _refs(obj)}
     taken = [obj for obj in objects if _is_wanted(obj, named)]
     files: dict[str, Object] = {}
     for obj in (*machines, *taken):
-        files[_path(obj)] = clean(obj, admit)
+        manifest = clean(obj, admit)
+        if files.setdefault(_path(obj), manifest) != manifest:
+            raise InputError(f"{ref_of(obj)} is there twice, with other contents; name one dump of one cluster")
     return Adoption(files={**files, **_kustomizations(files)}, notes=tuple(_notes(machines, objects)))
 
 
@@ -133,7 +137,7 @@ def _is_wanted(obj: Object, named: set[tuple[str, str, str]]) -> bool:
 
 def _path(obj: Object) -> str:
     folder = CLUSTER if is_cluster_kind(kind_of(obj)) else effective_namespace(obj)
-    return f"{folder}/{kind_of(obj).lower()}-{name_of(obj)}.yaml"
+    return f"{folder}/{short(f'{kind_of(obj).lower()}-{name_of(obj)}')}.yaml"
 
 
 def _kustomizations(files: dict[str, Object]) -> dict[str, Object]:

@@ -8,6 +8,7 @@ from krm_fn.base.external import External, Externals
 from krm_fn.base.objects import Object, Ref, group_of, kind_of, metadata, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
+from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.resolve.matcher import API_VERSION, GROUP
@@ -56,6 +57,13 @@ def command(kinds: Sequence[str] = KINDS) -> str:
 def is_live(obj: Object) -> bool:
     """True for an object that was read from a cluster."""
     return any(metadata(obj).get(key) for key in MARKS) or bool(obj.get("status"))
+
+
+def is_named(obj: Object) -> bool:
+    """False for an object of KubeVirt with a name or a namespace that no API server takes: no cluster has it."""
+    name, namespace = (metadata(obj).get(key) for key in ("name", "namespace"))
+    of_others = not group_of(obj).endswith("kubevirt.io")
+    return of_others or (is_subdomain(name) and (namespace in (None, "") or is_label(namespace)))
 
 
 def is_owned(obj: Object) -> bool:

@@ -74,7 +74,7 @@ def _paths(fields: dict[str, Any], path: Step) -> Iterable[Step]:
     for key, below in fields.items():
         if key == ".":
             yield path
-        elif below:
+        elif isinstance(below, dict) and below:
             yield from _paths(below, (*path, key))
         else:
             yield (*path, key)

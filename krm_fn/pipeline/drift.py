@@ -26,8 +26,8 @@ from krm_fn.rules.facts.vms import VmFacts
 # Stands for any entry of a list, or any key of a map, in a path.
 ANY = "*"
 
-# The expressions of jq that only lead to a place, and their steps.
-PLAIN = expression(r'(?:\.?(?:"[^"]*"|\w+|\[\d*\])\??)+')
+# The expressions of jq that only lead to a place, and their steps. A word is never cut: that would take exponential time.
+PLAIN = expression(r'(?:\.?(?:"[^"]*"|\w+(?!\w)|\[\d*\])\??)+')
 STEP = expression(r'"[^"]*"|\w+|\[\d*\]')
 
 # Up to 1.7, Go writes the creation time of an embedded object as null if there is none.

@@ -8,8 +8,8 @@ from krm_fn.base.annotations import Callable, Iterator
 from krm_fn.base.bundle import Bundle, Entry, LateEntry
 from krm_fn.base.keeping import keeper
 from krm_fn.base.objects import IGNORE, Object, annotations_of, kind_of
-from krm_fn.base.paths import put_in
-from krm_fn.kubevirt.resolve import Resolver
+from krm_fn.base.paths import as_map, put_in
+from krm_fn.kubevirt.resolve import MATCHERS, Resolver
 from krm_fn.kubevirt.schema import flaws_of_read
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import modes
@@ -66,7 +66,7 @@ def _all_remaining(vms: Iterator[VmFacts], analysis: Analysis, write: Write) -> 
 def _remaining(facts: VmFacts, analysis: Analysis, write: Write) -> VmFacts | None:
     """The facts of a VM. If it is late and has no findings, its new value is written.
 
-    Then only the catalogue's objects remain to be judged, and None if it refers to none.
+    Then only its references to the catalogue remain to be judged, and None if it has none.
     """
     entry, release = facts.entry, analysis.release
     if not isinstance(entry, LateEntry) or facts.troubled:
@@ -81,7 +81,9 @@ def _remaining(facts: VmFacts, analysis: Analysis, write: Write) -> VmFacts | No
     found = facts.resolution
     if not any(each and each.origin == "catalogue" for each in (found.instancetype, found.preference)):
         return None
-    return facts.but(vm=NOTHING, admitted=NOTHING, resolution=found.but(vm=NOTHING), expansion=None, rendered=None)
+    written = as_map(facts.vm.get("spec"))
+    named = {"spec": {each.field: written[each.field] for each in MATCHERS if each.field in written}}
+    return facts.but(vm=named, admitted=NOTHING, resolution=found.but(vm=NOTHING), expansion=None, rendered=None)
 
 
 def _vms(analysis: Analysis, wanted: Wanted) -> Iterator[VmFacts]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from canaries import CANARY
 from checking import run as run_in
 
@@ -203,6 +204,96 @@ def test_adopt_overwrites_nothing_without_force(folder: Path) -> None:
     assert (code, (folder / "out/shop/virtualmachine-web.yaml").read_text()) == (2, "mine")
     assert "out/shop/virtualmachine-web.yaml exists and has other contents" in err
     assert run("adopt", "live.json", "--output-dir", "out", "--force")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        ("../../x", "a"),
+        (".git/hooks", "a"),
+        (".git", "a"),
+        ("/etc", "a"),
+        ("shop", "../../../a"),
+        ("shop", "a\0b"),
+        ("shop", "Web"),
+        ("shop", "-"),
+        ("shop", ""),
+        ("shop", "x" * 254),
+        ("shop", "x\n::error::y"),
+    ],
+)
+@pytest.mark.parametrize("command", [("adopt", "--output-dir", "out/a/b"), ("plan",), ("drift", "git")])
+def test_a_name_that_no_cluster_has_is_an_error_and_nothing_is_written(
+    folder: Path, command: tuple[str, ...], namespace: str, name: str
+) -> None:
+    write(folder, "live.json", {**LIVE, "metadata": {**LIVE["metadata"], "namespace": namespace, "name": name}})
+    before = sorted(folder.rglob("*"))
+    code, out, err = run(command[0], "live.json", *command[1:])
+    assert (code, out, sorted(folder.rglob("*"))) == (1, "", before)
+    assert "no cluster has an object of such a name" in err
+    assert err.count("\n") == 1
+
+
+def test_adopt_cuts_the_name_of_a_file_and_not_that_of_the_object(folder: Path) -> None:
+    """No file's name has more than 255 bytes, and the names of two objects may differ in their last letter only."""
+    names = ["x" * 252 + last for last in "ab"]
+    items = [{**LIVE, "metadata": {**LIVE["metadata"], "name": name}} for name in names]
+    write(folder, "live.json", {"apiVersion": "v1", "kind": "List", "items": items})
+    assert run("adopt", "live.json", "--output-dir", "out")[0] == 0
+    files = (folder / "out/shop").glob("virtualmachine-*")
+    assert sorted(yaml.safe_load(file.read_text())["metadata"]["name"] for file in files) == names
+
+
+def test_adopt_takes_none_of_two_different_objects_of_one_name(folder: Path) -> None:
+    write(folder, "live.json", {"apiVersion": "v1", "kind": "List", "items": [LIVE, {**LIVE, "spec": {**SPEC, "x": 1}}]})
+    code, _, err = run("adopt", "live.json", "--output-dir", "out")
+    assert (code, (folder / "out").exists()) == (1, False)
+    assert "VirtualMachine shop/web is there twice" in err
+
+
+@pytest.mark.parametrize("link", ["out", "out/shop", "out/shop/virtualmachine-web.yaml"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_adopt_follows_no_link_in_its_folder(folder: Path, link: str, force: tuple[str, ...]) -> None:
+    (folder / ".git").mkdir()
+    outside = folder.parent / f"{folder.name}-outside"
+    (outside / "shop").mkdir(parents=True)
+    (folder / link).parent.mkdir(parents=True, exist_ok=True)
+    (folder / link).symlink_to(outside / link.partition("/")[2], target_is_directory=True)
+    before = sorted(outside.rglob("*"))
+    code, _, err = run("adopt", "live.json", "--output-dir", "out", *force)
+    assert (code in (1, 2), sorted(outside.rglob("*"))) == (True, before)
+    assert "symbolic link" in err
+
+
+def test_adopt_writes_all_files_or_none(folder: Path) -> None:
+    """The last one can't take its place."""
+    (folder / "out/.kubevirt-render.yaml").mkdir(parents=True)
+    assert run("adopt", "live.json", "--output-dir", "out")[0] == 2
+    assert [path.name for path in (folder / "out").rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("fields", [5, [1], "f:spec", {"f:spec": 5}, {"f:spec": [1]}, {"f:spec": {"k:{": {}, "": {}}}])
+def test_managed_fields_that_no_api_server_writes_own_nothing_more(folder: Path, fields: object) -> None:
+    entries = [1, None, {"manager": "m", "operation": "Update", "apiVersion": "kubevirt.io/v1", "fieldsV1": fields}]
+    write(folder, "live.json", {**LIVE, "metadata": {**LIVE["metadata"], "managedFields": entries}})
+    assert run("drift", "live.json", "git", "--apply", "server-side")[:2] == (0, "none of 1 live VM changes\n")
+
+
+def test_plan_shows_text_of_a_dump_as_text(folder: Path) -> None:
+    message = "\x1b[31m \n::error::x [a](http://evil.example) ##[error]y"
+    condition = {"type": "RestartRequired", "status": "True", "message": message}
+    room = {"allocatable": {"cpu": "1", "memory": "1Gi"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n\n::error::`|<b>", "uid": "u"}, "status": room}
+    live = {**LIVE, "status": {"conditions": [condition]}}
+    write(folder, "live.json", {"apiVersion": "v1", "kind": "List", "items": [live, node]})
+    for form in ("text", "markdown"):
+        code, out, _ = run("plan", "live.json", "-o", form)
+        assert code == 0
+        assert "\x1b" not in out
+        assert "##[" not in out
+        assert not [line for line in out.splitlines() if line.lstrip().startswith("::")]
+    assert "::error::x [a](http://evil.example) #\\x23[error]y`" in out
+    assert "node `n\\n::error::\\x60\\x7c<b>`" in out
 
 
 def test_dump_asks_for_managed_fields_and_for_no_secrets() -> None:

@@ -344,6 +344,8 @@ def test_a_smaller_instancetype_is_named_for_what_a_guest_uses(tmp_path):
     ("row", "message"),
     [
         ("default,web,many,1Gi", "use.csv:2:1: vcpus is 'many'; expected a number of 0 or more"),
+        ("default,web,1e999999999,1Gi", "use.csv:2:1: vcpus is '1e999999999'; expected a number of 0 or more"),
+        (f"default,{'x' * 200_000},1,1Gi", "use.csv:2:1: field larger than field limit (131072); correct the file"),
         ("default,web,1,-1Gi", "use.csv:2:1: memory is '-1Gi'; expected a number of 0 or more"),
         ("default,,1,1Gi", "use.csv:2:1: name has no value; expected the columns namespace, name, vcpus, memory"),
     ],
@@ -352,6 +354,48 @@ def test_a_wrong_row_of_usage_is_named(tmp_path, row, message):
     tree(tmp_path, {"vm.yaml": BASE, "use.csv": f"namespace,name,vcpus,memory\n{row}\n"})
     code, out, err = run("suggest", "vm.yaml", "--usage", "use.csv", cwd=tmp_path)
     assert (code, out, err) == (1, "", f"kubevirt-render: error: {message}\n")
+
+
+@pytest.mark.parametrize("scheme", ["", "ABC", "../../{vcpus}", "a\nb", "{vcpus:>300}", "{vcpus.__class__}", "{0}", "{"])
+@pytest.mark.parametrize("command", [("suggest", "--own"), ("convert", "--own", "sizes.yaml")])
+def test_a_scheme_makes_names_that_a_cluster_takes(tmp_path, command, scheme):
+    tree(tmp_path, {"vm.yaml": ODD})
+    code, out, err = run(*command, "--name-scheme", scheme, ".", cwd=tmp_path)
+    assert (code, out, [path.name for path in tmp_path.iterdir()]) == (2, "", ["vm.yaml"])
+    assert "makes no name; expected text with {vcpus} and {memory}" in err
+
+
+def test_what_is_made_is_not_written_through_a_link_out_of_the_repository(tmp_path):
+    tree(tmp_path, {"here/vm.yaml": ODD, "here/.git/HEAD": ""})
+    (tmp_path / "here/sizes.yaml").symlink_to(tmp_path / "outside.yaml")
+    code, _, err = run("convert", "--own", "sizes.yaml", ".", cwd=tmp_path / "here")
+    assert (code, (tmp_path / "outside.yaml").exists()) == (1, False)
+    assert (tmp_path / "here/vm.yaml").read_text() == ODD
+    assert "sizes.yaml: this symbolic link points outside the repository" in err
+
+
+def test_what_is_made_goes_into_a_file_that_is_converted(tmp_path):
+    tree(tmp_path, {"vm.yaml": ODD})
+    assert run("convert", "--own", "vm.yaml", ".", cwd=tmp_path)[0] == 0
+    found = (tmp_path / "vm.yaml").read_text()
+    assert found.startswith(CONVERTED.replace("u1.large", '"2vcpu-9gi"'))
+    assert "---\napiVersion: instancetype.kubevirt.io/v1beta1\n" in found
+
+
+def test_what_is_made_is_not_appended_to_json(tmp_path):
+    tree(tmp_path, {"vm.yaml": ODD, "sizes.json": "{}"})
+    code, _, err = run("convert", "--own", "sizes.json", ".", cwd=tmp_path)
+    assert (code, (tmp_path / "sizes.json").read_text(), (tmp_path / "vm.yaml").read_text()) == (2, "{}", ODD)
+    assert "--own sizes.json is to get YAML; name a file that ends in .yaml" in err
+
+
+def test_a_name_is_text_in_each_table(tmp_path):
+    named = BASE.replace("name: web", 'name: "\\e[31mweb"')
+    tree(tmp_path, {"vm.yaml": named, "use.csv": "namespace,name,vcpus,memory\ndefault,\x1b[31mweb,0.5,1Gi\n"})
+    for form in ("text", "csv", "markdown"):
+        out = run("suggest", "--own", "--usage", "use.csv", "-o", form, ".", cwd=tmp_path)[1]
+        assert out.count("\\x1b[31mweb") == (1 if form == "csv" else 2)
+        assert "\x1b" not in out
 
 
 def test_vms_of_one_shape_are_one_group(tmp_path):

@@ -196,6 +196,22 @@ def test_a_value_that_helm_takes_apart_is_refused() -> None:
         values({"metadata": {"name": "a"}, "spec": {"valuesFrom": refs}}, lambda _kind, _name: held, [])
 
 
+@pytest.mark.parametrize(
+    "path", ["...", "\\", "[0]", "[" + "9" * 5000 + "]", "a[" + "9" * 5000 + "]", ".".join("a" * 5000), "a" + "[0]" * 5000]
+)
+def test_a_target_path_that_leads_nowhere_is_an_error(path: str) -> None:
+    spec = {"valuesFrom": [{"kind": "ConfigMap", "name": "c", "targetPath": path}]}
+    with pytest.raises(FluxError, match="leads to no value; expected names, joined by dots"):
+        values({"spec": spec}, lambda kind, name: {"kind": kind, "data": {"values.yaml": "x"}}, [])
+
+
+def test_a_number_that_no_integer_holds_stays_text() -> None:
+    spec = {"valuesFrom": [{"kind": "ConfigMap", "name": "c", "targetPath": "a"}]}
+    assert values({"spec": spec}, lambda kind, name: {"kind": kind, "data": {"values.yaml": "9" * 5000}}, []) == {
+        "a": "9" * 5000
+    }
+
+
 def test_a_long_name_of_a_release_is_cut() -> None:
     name, _ = named({"metadata": {"name": "some-front-appended-namespace-release-with-a-very-long-name-indeed"}})
     assert name == "some-front-appended-namespace-release-wi-" + name[-12:]

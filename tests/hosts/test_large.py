@@ -88,6 +88,7 @@ CONFIGS = {
     "annotate": "  spec:\n    mode: annotate\n",
     "validate": "  spec:\n    mode: validate\n",
     "an old release": "  spec:\n    kubevirtVersion: '1.4'\n",
+    "a release whose catalogue needs a gate": "  spec:\n    kubevirtVersion: '1.2'\n",
     "provenance": "  spec:\n    provenance: true\n",
     "pod sizes": "  spec:\n    podSize: true\n",
     "no defaults": "  spec:\n    defaults: none\n",

@@ -2,11 +2,14 @@
 
 import pytest
 
+from krm_fn.base.bundle import Bundle
 from krm_fn.base.external import External, Externals
 from krm_fn.findings import results
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
+from krm_fn.pipeline.drift import with_drifts
+from krm_fn.pipeline.facts import gather
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
 SIZE = {
@@ -147,3 +150,23 @@ def test_an_ambiguous_name_is_a_warning_and_nothing_more():
     unclear = Ambiguous(kind="VirtualMachineClusterInstancetype", namespace="", name="small", where=("a", "b"))
     found = render([vm(cores=4)], ambiguous=(unclear,), external=(External(kind="Secret"), External(kind="DataVolume")))
     assert [(each.rule, each.severity) for each in found.findings] == [("ambiguous-reference", "warning")]
+
+
+@pytest.mark.parametrize(
+    "expression", [f".{'a' * 5000}!", f".{'a.' * 5000}!", f".spec{'[]' * 5000}!", '"' * 5001, ".a | del(.b)"]
+)
+def test_an_expression_that_leads_to_no_place_is_taken_for_all_places(expression):
+    """It is read once from its start to its end, however long it is."""
+    entry = {"group": "*", "kind": "*", "jqPathExpressions": [expression]}
+    vm = {
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "web"},
+        "spec": {"runStrategy": "Always", "template": {"spec": {"domain": {"memory": {"guest": "1024Mi"}, "devices": {}}}}},
+    }
+    bundle = Bundle([vm])
+
+    def drifting(*ignored):
+        return len(with_drifts(gather(bundle, Config(), Surroundings(ignored=ignored))).drifts)
+
+    assert (drifting(), drifting(entry)) == (1, 0)
