@@ -38,6 +38,7 @@ SETTINGS: tuple[Path, ...] = (
     ("additionalGuestMemoryOverheadRatio",),
     ("architectureConfiguration",),
     ("autoCPULimitNamespaceLabelSelector",),
+    ("changedBlockTrackingLabelSelectors",),
     ("commonInstancetypesDeployment",),
     ("confidentialCompute",),
     ("cpuModel",),
