@@ -86,7 +86,7 @@ def test_version():
         (["rendr"], "'rendr' is not a command; did you mean render"),
         (
             ["xyz"],
-            "'xyz' is not a command; expected one of render, check, diff, capacity, explain, report, deliveries, migrate, test",
+            "'xyz' is not a command; expected one of render, check, diff, drift, plan, adopt, dump, capacity, explain, report",
         ),
         (
             [str(ROOT / "pyproject.toml")],
