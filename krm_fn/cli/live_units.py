@@ -35,6 +35,11 @@ OF_ARGOCD = {
     "replace": Manner(manner=REPLACE, manager=ARGOCD),
     "recreate": Manner(manner=CLIENT_SIDE, manager=ARGOCD),
 }
+HELM = "helm-controller"
+OF_HELM = {
+    "client-side apply": Manner(manner=CLIENT_SIDE, manager=HELM),
+    "server-side apply": Manner(manner=SERVER_SIDE, manager=HELM, force=True),
+}
 OF_KUBECTL = {
     CLIENT_SIDE: Manner(),
     SERVER_SIDE: Manner(manner=SERVER_SIDE, manager="kubectl"),
@@ -133,10 +138,16 @@ def of_live(given: TreeUnits, git: GitUnits, assumptions: Assumptions) -> UnitDi
     head = side(overlay.items, git.to.settings(settings.config), settings.externals, lacking=lacking)
     answer, trees = drifting.drift(base, head, overlay, assumptions), git.trees
     _note(overlay, base)
-    unread = {tree.units[key].called: each for tree in trees for key, each in tree.objects.items() if not each.is_whole}
+    unread = {_called(tree, key): each for tree in trees for key, each in tree.objects.items() if not each.is_whole}
     findings = tuple(finding for each in unread.values() for finding in each.findings)
     about = {target: each.findings for target, each in unread.items() if each.counts}
     return UnitDiff(answer=diff_units.with_uncompared(answer, about), sides=[("", base, head)], findings=findings)
+
+
+def _called(tree: TreeUnits, key: tuple[str, str]) -> str:
+    """What a unit is called; "" for what is read as one."""
+    unit = tree.units.get(key)
+    return unit.called if unit else ""
 
 
 def _of_unit(unit: Unit, own: Manner) -> Manner:
@@ -145,8 +156,10 @@ def _of_unit(unit: Unit, own: Manner) -> Manner:
         return own
     how = manner_of(delivery)
     prunes = name_of(delivery.obj) if how["prune"] else ""
-    if not delivery.is_of_flux:
+    if delivery.tool != "Flux":
         return OF_ARGOCD[how["manner"]].but(prunes=prunes)
+    if not delivery.is_of_flux:
+        return OF_HELM[how["manner"]]
     names = {"name": name_of(delivery.obj), "namespace": namespace_of(delivery.obj)}
     labels = tuple((f"{applying.GROUP}/{key}", value) for key, value in names.items() if value)
     return Manner(manner=SERVER_SIDE, manager=FLUX, migrate="flux", labels=labels, force=True, prunes=prunes)

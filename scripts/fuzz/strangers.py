@@ -56,6 +56,8 @@ spec:
       volumes:
       - {name: root, containerDisk: {image: quay.io/x}}
 """
+LIVE = "live.yaml"
+DUMPED = VM.replace("annotations: {}", "uid: u, resourceVersion: '1'") % ("web", "u1.small")
 PLANTED: Files = {"planted/vm.yaml": VM % ("planted", "u1.smalll")}
 LOOSE: Files = {
     "vm.yaml": VM % ("web", "u1.small"),
@@ -565,6 +567,9 @@ COMMANDS: dict[str, Command] = {
     "render --output-dir": Command(("render", "-j", "1", "--output-dir", "{out}/rendered", ".")),
     "diff": Command(("diff", "-j", "1", "app", ".")),
     "diff --base": Command(("diff", "-j", "1", "--base", "HEAD", ".")),
+    "drift": Command(("drift", "-j", "1", LIVE, ".")),
+    "plan": Command(("plan", "-j", "1", LIVE, ".")),
+    "adopt": Command(("adopt", LIVE, "--output-dir", "{out}/adopted")),
     "capacity": Command(("capacity", ".")),
     "suggest": Command(("suggest", ".")),
     "convert": Command(("convert", "--diff", ".")),
@@ -600,12 +605,13 @@ def tree(seed: str, number: int, world: World) -> tuple[Files, Command]:
 
 
 def beside(command: Command) -> Files:
-    """What a command needs to do anything: a commit to compare with, or a case."""
+    """What a command needs to do anything: a commit to compare with, a case, or a dump of a cluster."""
     case = {"cases/one/expected.yaml": "findings: []\n", "cases/one/input.yaml": VM % ("web", "u1.small")}
     built = {"cases/two/expected.yaml": "findings: []\n", "cases/two/kustomization.yaml": "resources: [../one/input.yaml]\n"}
     return {
         **({".git": PLAIN} if "--base" in command.words else {}),
         **({**case, **built} if command.words[:1] == ("test",) else {}),
+        **({LIVE: DUMPED} if LIVE in command.words else {}),
     }
 
 
