@@ -259,10 +259,6 @@ def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:
     return Proof(sort=sort, changes=(*changes, *of_pod), fewer=fewer)
 
 
-def _is_headroom(path: str) -> bool:
-    return path in GROWTH or path in TOPOLOGY or is_of_resources(path)
-
-
 def is_of_resources(path: str) -> bool:
     """True for the place of requests and limits of an instance."""
     return path == RESOURCES or path.startswith(f"{RESOURCES}/")
