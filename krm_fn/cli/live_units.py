@@ -80,7 +80,13 @@ def is_live(given: TreeUnits) -> bool:
 
 
 def live_objects(given: TreeUnits) -> list[Object]:
-    """The objects of a dump. Raises: UsageError where nothing in it is live, InputError for a name that can't be."""
+    """The objects of a dump.
+
+    Raises: UsageError where nothing in it is live, InputError where it can't be read, and for a name that can't be.
+    """
+    unread = next((each for of_unit in given.objects.values() if not of_unit.is_whole for each in of_unit.findings), None)
+    if unread:
+        raise InputError(unread.message, file=unread.file, line=unread.line, column=unread.column)
     found = [entry.obj for of_unit in given.objects.values() for entry in entries(of_unit.items)]
     if not any(map(dumps.is_live, found)):
         raise UsageError(

@@ -336,3 +336,15 @@ def test_dump_says_that_kubectl_is_missing(folder: Path, monkeypatch: pytest.Mon
     code, out, err = run("dump", "--run")
     assert (code, out) == (1, "")
     assert "kubectl can't be run: No such file or directory; put it on the PATH" in err
+
+
+@pytest.mark.parametrize(
+    "words", [("drift", "live.yaml", "git"), ("plan", "live.yaml"), ("adopt", "live.yaml", "--output-dir", "o")]
+)
+def test_a_dump_that_breaks_off_is_an_error_at_its_place(tmp_path, words):
+    whole = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: a, uid: u, resourceVersion: '1'}\n"
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "vm.yaml").write_text("apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: a}\n")
+    (tmp_path / "live.yaml").write_text(f"{whole}spec: {{}}\n---\na: [\n")
+    code, out, err = run_in(*words, cwd=tmp_path)
+    assert (code, out, err.startswith("kubevirt-render: error: live.yaml:")) == (1, "", True)
