@@ -356,6 +356,14 @@ def test_a_wrong_row_of_usage_is_named(tmp_path, row, message):
     assert (code, out, err) == (1, "", f"kubevirt-render: error: {message}\n")
 
 
+@pytest.mark.parametrize("head", ["", "namespace,name,cpu,memory\n"])
+def test_a_table_of_usage_with_other_columns_is_refused(tmp_path, head):
+    column = "vcpus" if head else "namespace"
+    code, out, err = run("suggest", "vm.yaml", "--usage", "use.csv", cwd=tree(tmp_path, {"vm.yaml": BASE, "use.csv": head}))
+    message = f"use.csv:1:1: the first line has no column {column}; expected namespace, name, vcpus, memory"
+    assert (code, out, err) == (1, "", f"kubevirt-render: error: {message}\n")
+
+
 @pytest.mark.parametrize("scheme", ["", "ABC", "../../{vcpus}", "a\nb", "{vcpus:>300}", "{vcpus.__class__}", "{0}", "{"])
 @pytest.mark.parametrize("command", [("suggest", "--own"), ("convert", "--own", "sizes.yaml")])
 def test_a_scheme_makes_names_that_a_cluster_takes(tmp_path, command, scheme):
