@@ -73,9 +73,7 @@ def _peaks(file: str) -> dict[usage.Key, usage.Peak]:
     try:
         text = read_named(file)[0].decode("utf-8-sig")
         rows = csv.DictReader(text.splitlines())
-        if lacking := [column for column in usage.COLUMNS if column not in (rows.fieldnames or ())]:
-            raise InputError(f"the first line has no column {lacking[0]}; expected {', '.join(usage.COLUMNS)}", line=1, column=1)
-        return usage.read(rows)
+        return usage.read(rows, rows.fieldnames or ())
     except OSError as error:
         raise InputError(f"cannot read {file_name(file)}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation, Overflow
 
-from krm_fn.base.annotations import Iterable, Iterator, Mapping
+from krm_fn.base.annotations import Iterable, Iterator, Mapping, Sequence
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object
 from krm_fn.base.quantity import NANO, parse
@@ -54,11 +54,15 @@ class Fit(Value):
         return found
 
 
-def read(rows: Iterable[Mapping[str, str | None]]) -> dict[Key, Peak]:
-    """The peaks of the rows of a table, by namespace and name. Of several rows of a VM, the largest values count.
+def read(rows: Iterable[Mapping[str, str | None]], columns: Sequence[str]) -> dict[Key, Peak]:
+    """The peaks of the rows of a table with these columns, by namespace and name.
+
+    Of several rows of a VM, the largest values count.
 
     `vcpus` is a number, `memory` a quantity or a number of bytes. Raises: InputError with the line of the wrong row.
     """
+    if lacking := next((column for column in COLUMNS if column not in columns), ""):
+        raise InputError(f"the first line has no column {lacking}; expected {', '.join(COLUMNS)}", line=1, column=1)
     found: dict[Key, Peak] = {}
     for line, row in enumerate(rows, start=2):
         missing = [column for column in COLUMNS if not (row.get(column) or "").strip()]
