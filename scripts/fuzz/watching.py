@@ -145,8 +145,11 @@ class Eye:
             self._note(given[0].co_filename, self.loaded)
 
     def _open(self, path: object, _mode: object, flags: int) -> None:
+        is_written = bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+        if is_written and path == tempfile.gettempdir():
+            return  # a folder can't be written: this is a temporary file without a name
         self._note(path, self.opened)
-        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC):
+        if is_written:
             self._note(path, self.written)
 
     def _note(self, path: object, into: set[str]) -> None:
