@@ -12,8 +12,6 @@ import sys
 from collections.abc import Iterator
 from functools import lru_cache
 
-import yaml
-
 import krm_fn
 from krm_fn.base import programs
 from krm_fn.repositories import building, cache, guard
@@ -114,6 +112,8 @@ def _program(name: str) -> tuple[str, tuple[int, ...]]:
 
 def _this_program() -> tuple[str, ...]:
     """Our version and what our code is: in a working copy, the version stays while the code changes."""
+    import yaml  # takes as long to load as to judge a small folder
+
     return krm_fn.__version__, _digest_of_code(), yaml.__version__, sys.version
 
 
