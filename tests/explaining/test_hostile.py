@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from krm_fn import explain
 from krm_fn.base.markdown import prose
-from krm_fn.cli.explanations import FORMATS, Layout
+from krm_fn.cli.explain import FORMATS, Layout
 
 HOSTILE = (
     *("@team", "#12", "http://e.x", "www.e.x", "[a](http://e.x)", "![a](http://e.x/i.png)", "<img src=x>", "</details>"),
