@@ -26,8 +26,7 @@ from krm_fn.cli.units import CommandRequest
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.explaining.wording import named, notes_of, place_of, source_text, written
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.repositories.explained import ExplainedObject, explained, machines
-from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.explained import ExplainedObject, explained, machines, with_places
 from krm_fn.sources.reading import STDIN
 
 Leaf = tuple[str, str, str, str, list[str]]  # path, value, kind of the source, its text, notes
