@@ -22,8 +22,7 @@ from krm_fn.cli.pens import is_colored, is_terminal
 from krm_fn.cli.units import CommandRequest
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.repositories.explained import ExplainedObject, explained, machines
-from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.explained import ExplainedObject, explained, machines, with_places
 from krm_fn.repositories.homes import Material
 from krm_fn.sources.reading import STDIN
 

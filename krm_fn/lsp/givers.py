@@ -13,7 +13,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.lsp import sizes
 from krm_fn.repositories.explained import explained as of_unit
-from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.explained import with_places
 
 if TYPE_CHECKING:
     from krm_fn.repositories.homes import Material
