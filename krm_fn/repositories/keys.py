@@ -6,7 +6,6 @@ variables that kustomize is given. For a unit that is judged with what others of
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterator
@@ -119,6 +118,8 @@ def _this_program() -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)  # a process goes on with the code that it has loaded
 def _digest_of_code() -> str:
+    import hashlib  # this loads OpenSSL, which takes as long as to judge a small file
+
     made = hashlib.blake2b(digest_size=SIZE)
     for file in _code():
         with open(file, "rb") as source:  # noqa: PTH123

@@ -148,7 +148,7 @@ class _Judged(_Run):
         cache = self._cache
         super().__init__(units, options, judge, jobs, others)
         whole = self._options.but(listed=True, quoted=True)  # a later run may want another format
-        self._keys = Keys(whole) if cache and cache.is_on and _is_large(self._every) else None
+        self._keys = Keys(whole) if cache and _is_large(self._every) and cache.is_on else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in self._every]
         if any(self._key):
             self._options = whole
