@@ -7,7 +7,8 @@ An object as lines of YAML, each with the path of the value that it shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
@@ -16,6 +17,7 @@ from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
 from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.base.redaction import HIDDEN, redact
 from krm_fn.base.value import Value
+from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.explaining.wording import named, notes_of, source_text
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of, known_facts
@@ -148,17 +150,14 @@ def describe(material: Material) -> PagePart:
     """The part of the page about a unit."""
     found = material.found
     bundle = bundle_of(found.items, found.places, found.units, material.surroundings)
-    vms = [each for each in explained(material) if each.template or bundle.place(each.entry.item)[0] not in material.unlisted]
-    vms = [each.but(record=record) for each, record in zip(vms, with_places(vms, [material]), strict=True)]
-    rendered = {_place(each.entry): each for each in vms if each.template is None}
     demands, unsized = _demands(_applied(bundle, material), material)
-    sized = {_place(each.entry): each for each in demands}
+    making = _Machines(bundle, {_place(each.entry): each for each in demands})
+    made, heads, in_templates = making.explained(material)
     entries = [entry for entry in bundle.entries if _is_shown(entry, bundle, material)]
-    about = [(entry, rendered[place].record if (place := _place(entry)) in rendered else {}) for entry in entries]
-    machines = [_machine(entry, bundle, rendered.get(_place(entry)), sized.get(_place(entry))) for entry in entries]
+    machines = [made.get(_place(entry)) or making.machine(entry, None) for entry in entries]
     return PagePart(
-        machines=(*machines, *(_machine(each.entry, bundle, each, None) for each in vms if each.template)),
-        uses=tuple(uses_of(bundle, about)),
+        machines=(*machines, *in_templates),
+        uses=tuple(uses_of(bundle, [(entry, heads.get(_place(entry), {})) for entry in entries])),
         namespaces=tuple(rows([Sized(demand=each) for each in demands], "namespace")),
         quotas=tuple(quotas.shown(each) for each in quotas.of_bundle(bundle, demands)),
         unsized=unsized,
@@ -197,30 +196,58 @@ def _demands(bundle: Bundle, material: Material) -> tuple[list[Demand], str]:
     return [each for each in found if _is_shown(each.entry, bundle, material)], ""
 
 
-def _machine(entry: Entry, bundle: Bundle, rendered: ExplainedObject | None, demand: Demand | None) -> ShownMachine:
-    obj, (item, inside) = entry.obj, rendered.home(*_place(entry)) if rendered else _place(entry)
-    file, index = bundle.place(item)
-    record, shown = (rendered.record, rendered.rendered) if rendered else ({}, None)
-    template = rendered.template.entry.obj if rendered and rendered.template else {}
-    lines = tuple(lines_of(redact(obj if shown is None else shown)))
-    return ShownMachine(
-        kind=kind_of(obj),
-        namespace=text(as_map(obj.get("metadata")).get("namespace")) if template else effective_namespace(obj),
-        name=name_of(obj),
-        file=file,
-        index=index,
-        item=item,
-        inside=inside,
-        release=record.get("release", ""),
-        error=record.get("error", ""),
-        instancetype=_referred("instancetype", obj, record),
-        preference=_referred("preference", obj, record),
-        lines=lines,
-        origins=tuple(_origins(lines, record)) if shown is not None else (),
-        record=demand.record if demand else {},
-        row=added(Row(labels=()), demand) if demand else Row(labels=()),
-        template=name_of(template),
-    )
+class _Machines:
+    """Makes the machines of a bundle one after the other. Equal lines, of which most machines have many, are kept once."""
+
+    def __init__(self, bundle: Bundle, sized: Mapping[Place, Demand]) -> None:
+        self._bundle, self._sized = bundle, sized
+        self._lines: dict[ShownLine, ShownLine] = {}
+        self._origins: dict[LineOrigin, LineOrigin] = {}
+
+    def explained(self, material: Material) -> tuple[dict[Place, ShownMachine], dict[Place, Object], list[ShownMachine]]:
+        """The machines that can be explained, what each refers to, and the machines in templates."""
+        made: dict[Place, ShownMachine] = {}
+        heads: dict[Place, Object] = {}
+        in_templates = []
+        place = self._bundle.place
+        shown = (each for each in explained(material) if each.template or place(each.entry.item)[0] not in material.unlisted)
+        ahead, here = tee(shown)
+        for record, each in zip(with_places(ahead, [material]), here, strict=True):
+            machine = self.machine(each.entry, each.but(record=record))
+            if each.template:
+                in_templates.append(machine)
+            else:
+                made[_place(each.entry)] = machine
+                heads[_place(each.entry)] = {kind: record[kind] for kind in MATCHERS if kind in record}
+        return made, heads, in_templates
+
+    def machine(self, entry: Entry, of: ExplainedObject | None) -> ShownMachine:
+        """A machine, with what is explained of it."""
+        obj, (item, inside) = entry.obj, of.home(*_place(entry)) if of else _place(entry)
+        file, index = self._bundle.place(item)
+        record, rendered = (of.record, of.rendered) if of else ({}, None)
+        template = of.template.entry.obj if of and of.template else {}
+        demand = None if template else self._sized.get(_place(entry))
+        lines = tuple(self._lines.setdefault(each, each) for each in lines_of(redact(obj if rendered is None else rendered)))
+        origins = _origins(lines, record) if rendered is not None else ()
+        return ShownMachine(
+            kind=kind_of(obj),
+            namespace=text(as_map(obj.get("metadata")).get("namespace")) if template else effective_namespace(obj),
+            name=name_of(obj),
+            file=file,
+            index=index,
+            item=item,
+            inside=inside,
+            release=record.get("release", ""),
+            error=record.get("error", ""),
+            instancetype=_referred("instancetype", obj, record),
+            preference=_referred("preference", obj, record),
+            lines=lines,
+            origins=tuple(each and self._origins.setdefault(each, each) for each in origins),
+            record=demand.record if demand else {},
+            row=added(Row(labels=()), demand) if demand else Row(labels=()),
+            template=name_of(template),
+        )
 
 
 def _referred(matcher: str, obj: Object, record: Object) -> str:
