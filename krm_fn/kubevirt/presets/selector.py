@@ -86,6 +86,11 @@ class Selector:
         return values is None or value in values
 
 
+def selects(selector: object, labels: Object) -> bool:
+    """True if a selector takes some labels. An absent one takes none, and so does one that no API server accepts."""
+    return selector is not None and not any(problems(selector)) and Selector(selector).takes(readable(labels))
+
+
 def readable(labels: Object) -> Labels:
     """The labels, with null for each value that is not text; no selector names such a value."""
     return {key: value if isinstance(value, str) else None for key, value in labels.items()}
