@@ -262,7 +262,7 @@ class Sides(Value):
         return {**known, "unknown": {**record.get("unknown", {}), **unknown}}
 
     def _open_sides(self, key: Key, pair: Pair) -> Iterator[tuple[str, Object]]:
-        """The sides on which an object refers to what only the cluster has; a stored revision stays while the reference does."""
+        """The sides on which an object refers to what only the cluster has; it keeps a stored revision with the reference."""
         if key in self.base.assumed:
             yield "old", pair.old.obj
         refers = all(get(pair.old.obj, ("spec", each.field)) == get(pair.new.obj, ("spec", each.field)) for each in MATCHERS)
