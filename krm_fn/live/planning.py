@@ -22,6 +22,7 @@ from krm_fn.kubevirt.stored_revisions import is_current, status_path
 from krm_fn.live.dumps import SIZES, VM
 from krm_fn.sizing.draining import Drain, is_migratable, pods_of
 from krm_fn.sizing.neighbours import NodePod, claims_of
+from krm_fn.sizing.schema import COUNT, TEXT, TEXTS, closed
 
 RESTART, MIGRATE, REVISION, NEXT = "restart", "migrate", "revision", "at the next start"
 OUTDATED = "kubevirt.io/outdatedLauncherImage"
@@ -49,6 +50,14 @@ TITLES = {
     "old-form": "Renew revisions in a form of an older release",
     "apply": "Apply git",
 }
+# What is done after an apply, by its effect, and why.
+APPLIED = {
+    "restartRequired": (RESTART, ""),
+    "migration:nobody": (MIGRATE, "the change waits for a migration"),
+    "migration:LiveMigrate": (MIGRATE, "the change waits for a migration"),
+    "migration:Evict": (RESTART, "the change waits for a restart"),
+}
+BY_HAND = ("restartRequired", "migration:nobody")
 UNKNOWN_OF = {
     INSTANCE: "whether VMs have outdated launchers or wait for a migration",
     "ControllerRevision": "whether the revisions of VMs are old",
@@ -303,30 +312,21 @@ def _drain(found: Drain) -> Object:
 
 
 def _applied(changed: Sequence[Object]) -> Iterator[Object]:
-    """What applying git leaves to do: restarts, and migrations that nobody starts."""
+    """What applying git leaves to do: restarts and migrations, by hand or by KubeVirt."""
     for record in changed:
         named = {"metadata": {"namespace": record["namespace"], "name": record["name"]}}
-        if "restartRequired" in record["effect"]:
-            yield _machine(named, text(record.get("restartRequired")), RESTART, command=_command("restart", named))
-        elif "migration:nobody" in record["effect"]:
-            yield _machine(named, "the change waits for a migration", MIGRATE, command=_command("migrate", named))
-        elif "migration:LiveMigrate" in record["effect"]:
-            yield _machine(named, "the change waits for a migration", MIGRATE, by="KubeVirt")
-        elif "migration:Evict" in record["effect"]:
-            yield _machine(named, "the change waits for a restart", RESTART, by="KubeVirt")
-
-
-TEXT: Object = {"type": "string"}
-TEXTS: Object = {"type": "array", "items": TEXT}
-COUNT: Object = {"type": "integer", "minimum": 0}
+        effect = next((each for each in APPLIED if each in record["effect"]), None)
+        if effect:
+            does, because = APPLIED[effect]
+            how = {"command": _command(does, named)} if effect in BY_HAND else {"by": "KubeVirt"}
+            yield _machine(named, because or text(record.get("restartRequired")), does, **how)
 
 
 def schema() -> Object:
     """The JSON Schema of what `-o json` prints."""
 
     def of(properties: Object, *optional: str) -> Object:
-        required = [key for key in properties if key not in optional]
-        return {"type": "object", "additionalProperties": False, "properties": properties, "required": required}
+        return closed(properties, required=tuple(key for key in properties if key not in optional))
 
     def several(items: Object) -> Object:
         return {"type": "array", "items": items}

@@ -12,10 +12,10 @@ from krm_fn.base.annotations import Any, Iterable, Sequence
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.base.quantity import parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.migratability import MIGRATES, REFUSED, SHUT_DOWN, eviction
-from krm_fn.kubevirt.pods.amounts import ONE
+from krm_fn.kubevirt.pods import amounts
+from krm_fn.kubevirt.pods.totals import totals
 from krm_fn.kubevirt.presets.selector import selects
 from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.sizing import nodes
@@ -26,6 +26,7 @@ from krm_fn.sizing.nodes import NodeShape
 LAUNCHER = ("kubevirt.io", "virt-launcher")
 DONE = ("Succeeded", "Failed")
 DOMAIN = "kubevirt.io/domain"
+REQUESTS = ("resources", "requests")
 # What the labels of a node say of its CPU, and the labels that a node has to which its machines can be migrated.
 HOST_MODEL, SUPPORTED_MODEL = "host-model-cpu.node.kubevirt.io/", "cpu-model-migration.node.kubevirt.io/"
 HOST_FEATURE, FEATURE = "host-model-required-features.node.kubevirt.io/", "cpu-feature.node.kubevirt.io/"
@@ -59,17 +60,11 @@ def pods_of(objects: Iterable[Object]) -> list[NodePod]:
             obj=pod,
             node=text(get(pod, ("spec", "nodeName"))),
             needs=Needs(amounts=_requests(as_map(pod.get("spec"))), pod=as_map(pod.get("spec"))),
-            vmi=_vmi(pod),
+            vmi=text(annotations_of(pod).get(DOMAIN)) if labels_of(pod).get(LAUNCHER[0]) == LAUNCHER[1] else "",
         )
         for pod in objects
         if kind_of(pod) == "Pod" and get(pod, ("status", "phase")) not in DONE and get(pod, ("spec", "nodeName"))
     ]
-
-
-def _vmi(pod: Object) -> str:
-    if labels_of(pod).get(LAUNCHER[0]) != LAUNCHER[1]:
-        return ""
-    return text(annotations_of(pod).get(DOMAIN))
 
 
 def _requests(spec: Object) -> dict[str, int]:
@@ -77,46 +72,22 @@ def _requests(spec: Object) -> dict[str, int]:
 
     upstream: k8s.io/component-helpers/resource/helpers.go:PodRequests
     """
-    total: dict[str, int] = {}
-    most: dict[str, int] = {}
-    for container in map(as_map, as_list(spec.get("containers"))):
-        _add(total, _amounts(container))
-    sidecars: dict[str, int] = {}
-    for container in map(as_map, as_list(spec.get("initContainers"))):
-        own = _amounts(container)
-        if container.get("restartPolicy") == "Always":
-            _add(sidecars, own)
-            _add(total, own)
-            own = {}
-        for name in {*own, *sidecars}:
-            most[name] = max(most.get(name, 0), own.get(name, 0) + sidecars.get(name, 0))
-    found = {name: max(total.get(name, 0), most.get(name, 0)) for name in {*total, *most}} | _amounts(spec)
-    _add(found, _quantities(as_map(spec.get("overhead"))))
-    return {**{name: amount for name, amount in found.items() if amount}, "pods": ONE.nanos}
-
-
-def _amounts(container: Object) -> dict[str, int]:
-    return _quantities(as_map(get(container, ("resources", "requests"))))
-
-
-def _quantities(given: dict[str, Any]) -> dict[str, int]:
-    return {name: amount.nanos for name, value in given.items() if (amount := parse(value))}
-
-
-def _add(total: dict[str, int], more: dict[str, int]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
+    running, first = (
+        [{**as_map(each), "requests": amounts.read(get(each, REQUESTS))} for each in as_list(spec.get(key))]
+        for key in ("containers", "initContainers")
+    )
+    found = totals(running, first, "requests") | amounts.read(get(spec, REQUESTS))
+    amounts.add_to(found, amounts.read(spec.get("overhead")))
+    return {**{name: amount.nanos for name, amount in found.items() if amount.nanos}, "pods": amounts.ONE.nanos}
 
 
 def with_use(shapes: Sequence[NodeShape], pods: Iterable[NodePod]) -> list[NodeShape]:
     """The shapes of nodes with what is free beside some pods."""
-    used: dict[str, dict[str, int]] = {}
+    left = {shape.node: dict(shape.allocatable) for shape in shapes}
     for pod in pods:
-        _add(used.setdefault(pod.node, {}), pod.needs.amounts)
-    return [
-        shape.but(allocatable={name: left - used.get(shape.node, {}).get(name, 0) for name, left in shape.allocatable.items()})
-        for shape in shapes
-    ]
+        room = left.get(pod.node, {})
+        room.update((name, room[name] - amount) for name, amount in pod.needs.amounts.items() if name in room)
+    return [shape.but(allocatable=left[shape.node]) for shape in shapes]
 
 
 def read(given: Any) -> list[NodeShape]:
