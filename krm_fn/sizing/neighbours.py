@@ -49,31 +49,61 @@ class NodePod(Value):
         return f"{effective_namespace(self.obj)}/{self.vmi}"
 
 
+class PodGroup:
+    """Pods that something takes together, and how many of them run on each node."""
+
+    def __init__(self, pods: Iterable[NodePod]) -> None:
+        self._members = {pod.key: pod.node for pod in pods}
+        self._counts: dict[str, int] = {}
+        for node in self._members.values():
+            self._counts[node] = self._counts.get(node, 0) + 1
+
+    def nodes(self, moved: Moved) -> dict[str, int]:
+        """How many run on each node by now; nodes without any are left out."""
+        found = dict(self._counts)
+        for key, node in moved.items():
+            if key in self._members:
+                found[self._members[key]] -= 1
+                found[node] = found.get(node, 0) + 1
+        return {node: count for node, count in found.items() if node and count}
+
+
 class Neighbours:
-    """What the pods and the volumes of a dump allow other pods."""
+    """What the pods and the volumes of a dump allow other pods. What pods of one kind have in common is worked out once."""
 
     def __init__(self, fits: Fits, shapes: Sequence[NodeShape], pods: Sequence[NodePod], objects: Iterable[Object]) -> None:
         self._fits, self._pods = fits, pods
         self._nodes = {shape.node: shape.labels for shape in shapes}
         there = [obj for obj in objects if kind_of(obj) in ("Namespace", "PersistentVolumeClaim", "PersistentVolume")]
         self._objects = {(kind_of(obj), metadata(obj).get("namespace"), name_of(obj)): obj for obj in there}
-        self._apart = [(pod, *self._read(term, pod)) for pod in pods for term in _terms(pod, "podAntiAffinity")]
+        self._groups: dict[str, PodGroup] = {}
+        holders: dict[str, list[tuple[Object, NodePod]]] = {}
+        for pod in pods:
+            for term in _terms(pod, "podAntiAffinity"):
+                holders.setdefault(repr((pod.key[0], term)), []).append((term, pod))
+        self._apart = [(*self._read(*alike[0]), PodGroup(pod for _, pod in alike)) for alike in holders.values()]
 
     def allowing(self, pod: NodePod, nodes: int, moved: Moved) -> int:
         """The nodes of a set on which these do not keep the pod away. `moved` says where pods are by now."""
         found = nodes & self._reached(pod)
-        for other, key, takes in self._apart:
-            found &= ~(self._around(key, other, moved) if takes(pod) else 0)
+        for key, takes, group in self._apart:
+            found &= ~(self._around(key, group.nodes(moved)) if takes(pod) else 0)
         for term in _terms(pod, "podAntiAffinity"):
-            key, takes = self._read(term, pod)
-            found &= ~union(self._around(key, other, moved) for other in self._pods if takes(other))
-        wanted = [self._read(term, pod) for term in _terms(pod, "podAffinity")]
-        return found & self._beside(pod, wanted, moved) & self._spread(pod, nodes, moved)
+            found &= ~self._around(text(term.get("topologyKey")), self._group([term], pod).nodes(moved))
+        return found & self._beside(pod, _terms(pod, "podAffinity"), moved) & self._spread(pod, nodes, moved)
 
-    def _around(self, key: str, pod: NodePod, moved: Moved) -> int:
-        """The nodes with the same value of a label as the node of a pod."""
-        value = self._nodes.get(moved.get(pod.key, pod.node), {}).get(key)
-        return 0 if value is None else self._fits.labelled(key).get(value, 0)
+    def _around(self, key: str, nodes: Iterable[str]) -> int:
+        """The nodes with the same value of a label as one of some nodes."""
+        found = {labels[key] for node in nodes if key in (labels := self._nodes.get(node, {}))}
+        return union(self._fits.labelled(key)[value] for value in found)
+
+    def _group(self, terms: Sequence[Object], owner: NodePod) -> PodGroup:
+        """The pods that all of some terms take."""
+        name = repr((owner.key[0], terms))
+        if name not in self._groups:
+            takes = [self._read(term, owner)[1] for term in terms]
+            self._groups[name] = PodGroup(pod for pod in self._pods if all(each(pod) for each in takes))
+        return self._groups[name]
 
     def _read(self, term: Object, owner: NodePod) -> tuple[str, Callable[[NodePod], bool]]:
         """The key of a term, and whether it takes a pod. A term without a selector takes none."""
@@ -92,15 +122,14 @@ class Neighbours:
     def _labels(self, namespace: str) -> dict[str, Any]:
         return {METADATA_NAME: namespace, **readable(labels_of(self._objects.get(("Namespace", None, namespace), {})))}
 
-    def _beside(self, pod: NodePod, wanted: Sequence[tuple[str, Callable[[NodePod], bool]]], moved: Moved) -> int:
+    def _beside(self, pod: NodePod, terms: Sequence[Object], moved: Moved) -> int:
         """The nodes with pods that meet all terms in their domains; the first pod of its kind needs none."""
         found = self._fits.every
-        if not wanted:
-            return found
-        fitting = [other for other in self._pods if all(takes(other) for _, takes in wanted)]
-        near = [union(self._around(key, other, moved) for other in fitting) for key, _ in wanted]
-        if not any(near) and all(takes(pod) for _, takes in wanted):
-            near = [union(self._fits.labelled(key).values()) for key, _ in wanted]
+        keys = [text(term.get("topologyKey")) for term in terms]
+        there = self._group(terms, pod).nodes(moved) if terms else {}
+        near = [self._around(key, there) for key in keys]
+        if not any(near) and all(self._read(term, pod)[1](pod) for term in terms):
+            near = [union(self._fits.labelled(key).values()) for key in keys]
         for nodes in near:
             found &= nodes
         return found
@@ -117,18 +146,20 @@ class Neighbours:
         return found
 
     def _even(self, pod: NodePod, constraint: Object, eligible: int, moved: Moved) -> int:
+        key = text(constraint.get("topologyKey"))
         if constraint.get("nodeAffinityPolicy") != "Ignore":
             eligible &= self._fits.selected(pod.needs.pod)
         if constraint.get("nodeTaintsPolicy") == "Honor":
             eligible &= self._fits.tolerated(pod.needs.pod)
-        domains = self._fits.labelled(text(constraint.get("topologyKey")))
+        domains = self._fits.labelled(key)
         counts = {value: 0 for value, nodes in domains.items() if nodes & eligible}
-        takes = _spread_over(pod, constraint)
-        for other in self._pods:
-            node = moved.get(other.key, other.node)
-            value = self._nodes.get(node, {}).get(text(constraint.get("topologyKey")), "")
-            if value in counts and self._fits.named(node) & eligible and takes(other):
-                counts[value] += 1
+        takes, alike = _spread_over(pod, constraint)
+        name = repr((pod.key[0], constraint, alike))
+        group = self._groups.get(name) or self._groups.setdefault(name, PodGroup(filter(takes, self._pods)))
+        for node, count in group.nodes(moved).items():
+            value = self._nodes.get(node, {}).get(key)
+            if value in counts and self._fits.named(node) & eligible:
+                counts[value] += count
         enough = len(counts) >= (constraint.get("minDomains") or 1)
         most = constraint.get("maxSkew", 1) + (min(counts.values()) if counts and enough else 0) - takes(pod)
         return union(nodes for value, nodes in domains.items() if counts.get(value, 0) <= most)
@@ -171,8 +202,8 @@ def _selector(given: object) -> Selector | None:
     return None if given is None or any(problems(given)) else Selector(given)
 
 
-def _spread_over(pod: NodePod, constraint: Object) -> Callable[[NodePod], bool]:
-    """Whether a constraint counts a pod: one of the namespace that is not being deleted."""
+def _spread_over(pod: NodePod, constraint: Object) -> tuple[Callable[[NodePod], bool], Object]:
+    """Whether a constraint counts a pod: one of the namespace that is not being deleted; and the labels that both must have."""
     selector, own = _selector(constraint.get("labelSelector")), labels_of(pod.obj)
     alike = {key: own[key] for key in as_list(constraint.get("matchLabelKeys")) if key in own}
 
@@ -182,4 +213,4 @@ def _spread_over(pod: NodePod, constraint: Object) -> Callable[[NodePod], bool]:
             return False
         return selector is not None and selector.takes(readable(labels)) and alike.items() <= labels.items()
 
-    return takes
+    return takes, alike
