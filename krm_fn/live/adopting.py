@@ -5,7 +5,7 @@ Applying them changes nothing: what decides how a machine starts stays, and so d
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Callable, Sequence
+from krm_fn.base.annotations import Callable, Iterator, Sequence
 from krm_fn.base.bundle import effective_namespace, is_cluster_kind
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, metadata, name_of, ref_of, text
@@ -203,46 +203,36 @@ def _kustomizations(files: dict[str, Object]) -> dict[str, Object]:
     return {**found, "kustomization.yaml": {**KUSTOMIZATION, "resources": [*folders]}} if found else {}
 
 
-def _left(written: Sequence[Object], objects: Sequence[Object], taken: Sequence[Object], revisions: str) -> list[str]:
+def _left(written: Sequence[Object], objects: Sequence[Object], taken: Sequence[Object], revisions: str) -> Iterator[str]:
     """What stays in the cluster: disks that are not ready, or not in the dump, and revisions that it lacks."""
-    notes = []
-    there = {_key(obj) for obj in objects}
-    owned = {_key(obj) for obj in objects if kind_of(obj) in READY and metadata(obj).get("ownerReferences")}
-    given = {_key(obj)[1:] for obj in taken if kind_of(obj) in READY} | {key[1:] for key in owned}
-    used = sorted({each[1:] for obj in written for each in _disks(obj)} - given)
-    if used:
-        names = listed(["/".join(each) for each in used], "and", most=MOST_NAMED)
-        notes.append(f"disks that are not ready, or not in the dump, are not adopted: {names}")
-    if any(kind_of(obj) in READY for obj in taken):
-        notes.append(
-            "disks that no VM makes are adopted without what is on them; another cluster makes empty ones or imports anew"
-        )
-    lacking = [ref[1:] for obj in written for ref in _refs(obj) if ref[0] == REVISION and ref[2] and ref not in there]
-    if revisions == EXPAND:
-        lacking = [_key(obj)[1:] for obj in written if any(kind in SIZES and name for kind, _, name in _refs(obj))]
-    if lacking and revisions != KEEP:
-        names = listed(["/".join(each) for each in lacking], "and", most=MOST_NAMED)
-        notes.append(
-            f"the dump lacks the revisions {'of' if revisions == EXPAND else 'named'} {names}; `kubevirt-render dump` gets them"
-        )
-    return notes
+    owned = {_key(obj)[1:] for obj in objects if kind_of(obj) in READY and metadata(obj).get("ownerReferences")}
+    disks = {_key(obj)[1:] for obj in taken if kind_of(obj) in READY}
+    if used := sorted({each[1:] for obj in written for each in _disks(obj)} - disks - owned):
+        yield f"disks that are not ready, or not in the dump, are not adopted: {_named(used)}"
+    if disks:
+        yield "disks that no VM makes are adopted without what is on them; another cluster makes empty ones or imports anew"
+    refs, there = [(obj, ref) for obj in written for ref in _refs(obj) if ref[2]], {_key(obj) for obj in objects}
+    if revisions == EXPAND and (left := list(dict.fromkeys(_key(obj)[1:] for obj, ref in refs if ref[0] in SIZES))):
+        yield f"the dump lacks the revisions of {_named(left)}; `kubevirt-render dump` gets them"
+    if revisions == NAME and (left := [ref[1:] for _, ref in refs if ref[0] == REVISION and ref not in there]):
+        yield f"the dump lacks the revisions named {_named(left)}; `kubevirt-render dump` gets them"
 
 
-def _notes(machines: Sequence[Object], objects: Sequence[Object], revisions: str) -> list[str]:
-    notes = []
-    pinned = sum(
-        bool(get(obj, ("status", matcher.status, "controllerRevisionRef"))) for obj in machines for matcher in MATCHERS
-    )
-    if pinned and revisions == KEEP:
-        notes.append(
+def _named(found: Sequence[tuple[str, ...]]) -> str:
+    return listed(["/".join(each) for each in found], "and", most=MOST_NAMED)
+
+
+def _notes(machines: Sequence[Object], objects: Sequence[Object], revisions: str) -> Iterator[str]:
+    pins = (get(obj, status_path(matcher)) for obj in machines for matcher in MATCHERS)
+    if (pinned := sum(map(bool, pins))) and revisions == KEEP:
+        yield (
             f"{pinned} stored revisions of instancetypes and preferences stay in the cluster; VMs that are created anew "
             "from the manifests start with the objects of today"
         )
     if inline := sum(map(_has_user_data, machines)):
-        notes.append(f"{inline} manifests have cloud-init data, which may hold passwords; look at them before you commit")
+        yield f"{inline} manifests have cloud-init data, which may hold passwords; look at them before you commit"
     if left := sum(kind_of(obj) == "Secret" for obj in objects):
-        notes.append(f"{left} Secrets are not adopted; keep them where they are")
-    return notes
+        yield f"{left} Secrets are not adopted; keep them where they are"
 
 
 def _has_user_data(obj: Object) -> bool:
