@@ -78,7 +78,7 @@ def adopt(paths: tuple[str, ...], *, output_dir: str, revisions: str, force: boo
     with bar.at("Adopting"):
         found = adopting.adopted(live, admit, revisions=revisions, expand=expand)
     if not found.files:
-        raise UsageError("the dump has no VM, pool, replica set or instance; nothing to adopt")
+        raise UsageError("the dump has no VM, pool or replica set, and no instance beside theirs; save these, too, with `dump`")
     texts = {path: yamlio.dump(obj).encode() for path, obj in found.files.items()}
     texts[NAME] = _config(live).encode()
     _write(Path(output_dir), texts, force=force)
