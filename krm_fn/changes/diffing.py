@@ -7,11 +7,11 @@ What renames mean: a VM under another name is another VM, and what VMs refer to 
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Iterable, Iterator, Sequence
+from krm_fn.base.annotations import Any, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import Entry, effective_namespace
 from krm_fn.base.errors import ConfigError
-from krm_fn.base.objects import Object, kind_of, name_of
-from krm_fn.base.paths import leaves
+from krm_fn.base.objects import Object, group_of, kind_of, name_of
+from krm_fn.base.paths import as_list, as_map, get, leaves
 from krm_fn.base.redaction import reach
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
@@ -28,7 +28,9 @@ from krm_fn.changes.sides import Side, side_of
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
 from krm_fn.kubevirt.facts import Found
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
+from krm_fn.kubevirt.stored_revisions import KIND as REVISION
 from krm_fn.kubevirt.updates.admission import misshapen, shape_is_open
 from krm_fn.kubevirt.updates.applying import PARTS
 from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
@@ -145,6 +147,8 @@ def _shown(pointer: str, steps: tuple[str | int, ...]) -> str:
 INSTANCE_VERSION = "kubevirt.io/v1"
 ADDED = "added"
 SHAPE = "a placeholder stands for a map or a list"
+# What instancetypes and preferences set of an instance.
+SIZED = ("/spec/domain/", "/spec/nodeSelector", "/spec/schedulerName", "/spec/subdomain", "/spec/terminationGracePeriodSeconds")
 OTHERS = {POOL: pool_record, REPLICA_SET: replica_set_record, INSTANCE: instance_record}
 
 
@@ -249,9 +253,19 @@ class Sides(Value):
         if not unknown:
             return record
         known = {name: value for name, value in record.items() if name not in ("guest", "pod")}
+        if "objects" in unknown:
+            known |= _without_stand_ins(record, self._open_sides(key, pair))
         if not (pair.is_edited or is_worth_telling(known)):
             return known
         return {**known, "unknown": {**record.get("unknown", {}), **unknown}}
+
+    def _open_sides(self, key: Key, pair: Pair) -> Iterator[tuple[str, Object]]:
+        """The sides on which an object refers to what only the cluster has; it keeps a stored revision with the reference."""
+        if key in self.base.assumed:
+            yield "old", pair.old.obj
+        refers = all(get(pair.old.obj, ("spec", each.field)) == get(pair.new.obj, ("spec", each.field)) for each in MATCHERS)
+        if any(refers or ref.kind != REVISION for ref in self.head.assumed.get(key, ())):
+            yield "new", pair.new.obj
 
     def _unknown(self, key: Key, *sides: Side) -> Object:
         """What decides the sizes of an object and is not known on one of these sides."""
@@ -268,6 +282,41 @@ class Sides(Value):
         owner = owner_of(new.obj)
         origin, world = (side.world(owner.namespace, version) for side in (self.base, self.head))
         return Pair(old=old, new=new, origin=origin, world=world, how=self.assumptions, sizes=self.sizes, owner=owner)
+
+
+def _without_stand_ins(record: Object, sides: Iterable[tuple[str, Object]]) -> Object:
+    """The keys of a record without values of objects that only stand for what the cluster has, on some sides.
+
+    What the manifest of a side states itself is known.
+    """
+    known: Object = {}
+    if "changes" in record:
+        open_sides = list(sides)
+        known["changes"] = [_known(change, open_sides) for change in record["changes"]]
+    if "keeps" in record:
+        known["keeps"] = [{key: each for key, each in kept.items() if key != "fields"} for kept in record["keeps"]]
+    return known
+
+
+def _known(change: Object, open_sides: Sequence[tuple[str, Object]]) -> Object:
+    if not change["path"].startswith(SIZED):
+        return change
+    hidden = [name for name, obj in open_sides if not _is_stated(obj, change["path"])]
+    kept = {key: each for key, each in change.items() if key not in hidden}
+    return {**kept, "unknown": hidden} if hidden else change
+
+
+def _is_stated(obj: Object, pointer: str) -> bool:
+    """True if the manifest says what is at a place of its instances, or lacks the whole entry."""
+    found: Any = get(obj, SERVED[group_of(obj), kind_of(obj)].instance[:-1])
+    for step in pointer.strip("/").split("/"):
+        key, _, name = step.rstrip("]").partition("[")
+        found = as_map(found).get(key)
+        if name:
+            found = next((each for each in as_list(found) if as_map(each).get("name") == name), None)
+            if found is None:
+                return True
+    return found is not None
 
 
 def _key_of(record: Object) -> Key:

@@ -262,6 +262,7 @@ def _change() -> Schema:
             "part": {"enum": sorted({part.word for part in PARTS})},
             "old": {"description": "any value; absent if there was none"},
             "new": {"description": "any value; absent if there is none"},
+            "unknown": _list({"enum": ["old", "new"]}, "the values that an object decides that only the cluster has"),
             "when": {"enum": [LIVE, MIGRATION, RESTART, NEXT_START, NEW]},
             "causes": _list({"$ref": "#/$defs/cause"}),
         },

@@ -12,6 +12,7 @@ from krm_fn import yamlio
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import InputError, UsageError
 from krm_fn.base.objects import Object
+from krm_fn.changes.owners import key_of
 from krm_fn.changes.sides import side
 from krm_fn.cli import build_flags, completion, options, progress
 from krm_fn.cli.build_flags import folder_options, part_options
@@ -34,6 +35,14 @@ from krm_fn.repositories.first_config import UNSAID
 @click.option(
     "--output-dir", required=True, metavar="DIR", shell_complete=completion.FOLDER, help="The folder that gets the manifests."
 )
+@click.option(
+    "--revisions",
+    type=click.Choice(adopting.REVISIONS),
+    default=adopting.KEEP,
+    show_default=True,
+    help="What becomes of the stored revisions of instancetypes and preferences. keep: VMs keep what the cluster has stored. "
+    "name: the manifests have the revisions, too, and VMs name them. expand: VMs have them written into their spec.",
+)
 @click.option("--force", is_flag=True, help="Overwrite files that are there and have other contents.")
 @options.verbose_option
 @build_flags.build_options(building.TIMEOUT)
@@ -43,7 +52,7 @@ from krm_fn.repositories.first_config import UNSAID
 @options.helm_option
 @build_flags.build_flags_option
 @options.keys_options(CLUSTER_KEYS)
-def adopt(paths: tuple[str, ...], *, output_dir: str, force: bool, **flags: Any) -> int:
+def adopt(paths: tuple[str, ...], *, output_dir: str, revisions: str, force: bool, **flags: Any) -> int:
     """Write clean manifests of what runs in a cluster.
 
     DUMP is what `kubectl get -o yaml` prints, as files or - for stdin; `kubevirt-render dump` prints the whole command.
@@ -62,10 +71,14 @@ def adopt(paths: tuple[str, ...], *, output_dir: str, force: bool, **flags: Any)
         machine = Machine(vm=stored(vm))
         return written(machine, cluster.world(machine.namespace, str(vm.get("apiVersion"))))
 
+    def expand(obj: Object) -> Object | None:
+        key = key_of(obj)
+        return None if key in cluster.assumed else cluster.rendered(cluster.holders[key])
+
     with bar.at("Adopting"):
-        found = adopting.adopted(live, admit)
+        found = adopting.adopted(live, admit, revisions=revisions, expand=expand)
     if not found.files:
-        raise UsageError("the dump has no VM, pool, replica set or instance; nothing to adopt")
+        raise UsageError("the dump has no VM, pool or replica set, and no instance beside theirs; save these, too, with `dump`")
     texts = {path: yamlio.dump(obj).encode() for path, obj in found.files.items()}
     texts[NAME] = _config(live).encode()
     _write(Path(output_dir), texts, force=force)

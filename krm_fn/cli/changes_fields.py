@@ -135,6 +135,8 @@ def change(each: Object, pen: Pen) -> str:
 def values(each: Object, pen: Pen) -> str:
     """Both values: `2 → 4`; whole parts of an object are `added` or `removed`."""
     old, new = each.get("old"), each.get("new")
+    if unknown := each.get("unknown"):
+        return " → ".join("not known" if key in unknown else value(each.get(key), pen) for key in ("old", "new"))
     if HIDDEN in (old, new):
         return f"{'added' if old is None else 'removed' if new is None else 'changed'} {HIDDEN}"
     if old is None and isinstance(new, dict | list):

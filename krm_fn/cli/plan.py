@@ -68,7 +68,8 @@ def plan(paths: tuple[str, ...], *, output: str, to_kubevirt_version: str | None
 
 def _drains(live: list[Object], base: Side) -> list[Drain]:
     found = [obj for obj in live if kind_of(obj) == "Node"]
-    return drains(nodes.read(found), live, base.analysis.cluster.eviction_strategy) if found else []
+    strategy, release = base.analysis.cluster.eviction_strategy, base.analysis.release
+    return drains(nodes.read(found), live, strategy, release) if found else []
 
 
 def _lines(answer: Object, *, markdown: bool) -> Iterator[str]:
@@ -86,6 +87,8 @@ def _lines(answer: Object, *, markdown: bool) -> Iterator[str]:
     for drain in answer["drains"]:
         can = "can" if drain["succeeds"] else "can not"
         yield f"{item if markdown else ''}node {code(drain['node'])} {can} be drained{shown(_why(drain))}"
+    if "loss" in answer:
+        yield f"{item if markdown else ''}with any one node gone, {shown(_loss(answer['loss']))}"
     yield from (f"{item if markdown else ''}{shown(each)}" for each in answer["unknown"])
 
 
@@ -104,6 +107,14 @@ def _cost(step: Object) -> str:
     parts = [counted(cost[key], key[:-1]) for key in ("migrations", "restarts") if cost[key]]
     parts += [f"{cost['memory']} of memory free on other nodes"] if "memory" in cost else []
     return ", ".join(parts) or counted(len(step["machines"]), "VM")
+
+
+def _loss(loss: Object) -> str:
+    lost = loss["withoutRoom"]
+    if not lost:
+        return "all machines find room on the others"
+    names = listed(lost, "and", most=MOST_NAMED)
+    return f"room is lacking for up to {counted(len(lost), 'machine')}: {names} of node {loss['node']}"
 
 
 def _why(drain: Object) -> str:

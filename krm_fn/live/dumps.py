@@ -27,6 +27,7 @@ KINDS = (
     "virtualmachineclusterpreferences.instancetype.kubevirt.io",
     "controllerrevisions.apps",
     "persistentvolumeclaims",
+    "persistentvolumes",
     "storageclasses.storage.k8s.io",
     "poddisruptionbudgets.policy",
     "nodes",

@@ -1,8 +1,8 @@
-"""What happens to the machines of a node that is drained: who moves, who is shut down, who stops the drain, and the room.
+"""What happens to the machines of a node that is drained, or lost: who moves, who is shut down, who stops it, and the room.
 
-Of the scheduler, node selectors, node affinity, taints, and all amounts count: CPU, memory, huge pages, devices, pods. Affinity
-between pods, spread constraints, volumes of a zone and preemption do not.
-upstream: k8s.io/kubernetes/pkg/scheduler/framework/plugins,
+What the scheduler's filters look at counts, as far as a dump has it. Preemption, host ports, claims of dynamic resources and
+limits of CSI drivers do not, and pods beside machines are not placed anew.
+upstream: k8s.io/kubernetes/pkg/scheduler/framework/plugins, pkg/registry/core/pod/storage/eviction.go,
 kubevirt pkg/virt-api/webhooks/validating-webhook/admitters/pod-eviction-admitter.go
 """
 
@@ -10,67 +10,61 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any, Iterable, Sequence
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, name_of, text
+from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
-from krm_fn.base.quantity import parse
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.migratability import REFUSED, eviction
-from krm_fn.kubevirt.pods.amounts import ONE
+from krm_fn.kubevirt.migratability import MIGRATES, REFUSED, SHUT_DOWN, eviction
+from krm_fn.kubevirt.pods import amounts
+from krm_fn.kubevirt.pods.totals import totals
+from krm_fn.kubevirt.presets.selector import selects
+from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.sizing import nodes
-from krm_fn.sizing.fitting import Fits, Needs
+from krm_fn.sizing.fitting import Fits, Needs, numbers
+from krm_fn.sizing.neighbours import Key, Neighbours, NodePod
 from krm_fn.sizing.nodes import NodeShape
 
 LAUNCHER = ("kubevirt.io", "virt-launcher")
 DONE = ("Succeeded", "Failed")
 DOMAIN = "kubevirt.io/domain"
-ALLOWED = ("status", "disruptionsAllowed")
-
-
-class NodePod(Value):
-    """A pod that runs on a node, and what it needs of one. `vmi` is the name of its instance, "" for any other pod."""
-
-    namespace: str
-    name: str
-    node: str
-    needs: Needs
-    vmi: str = ""
+REQUESTS = ("resources", "requests")
+# What the labels of a node say of its CPU, and the labels that a node has to which its machines can be migrated.
+HOST_MODEL, SUPPORTED_MODEL = "host-model-cpu.node.kubevirt.io/", "cpu-model-migration.node.kubevirt.io/"
+HOST_FEATURE, FEATURE = "host-model-required-features.node.kubevirt.io/", "cpu-feature.node.kubevirt.io/"
+VENDOR, VENDOR_SINCE = "cpu-vendor.node.kubevirt.io/", (1, 8)
 
 
 class Drain(Value):
     """What draining a node comes to. `machines` are by what happens to them; `without_room` fit on no other node.
 
-    `held` are the pods whose disruption budget allows no eviction.
+    `lost` are those that fit on no other node once this one is gone, with all its pods. `held` are the pods whose disruption
+    budget allows no eviction.
     """
 
     node: str
     machines: dict[str, tuple[str, ...]]
     without_room: tuple[str, ...]
+    lost: tuple[str, ...]
     held: tuple[str, ...]
 
     @property
     def succeeds(self) -> bool:
-        return not (self.machines.get(REFUSED) or self.without_room or self.held)
+        """True if all leave: a machine that is shut down does so without room elsewhere, too."""
+        moving = {*self.without_room} - {*self.machines.get(SHUT_DOWN, ())}
+        return not (self.machines.get(REFUSED) or moving or self.held)
 
 
 def pods_of(objects: Iterable[Object]) -> list[NodePod]:
     """The pods that take room on a node."""
     return [
         NodePod(
-            namespace=effective_namespace(pod),
-            name=name_of(pod),
+            obj=pod,
             node=text(get(pod, ("spec", "nodeName"))),
             needs=Needs(amounts=_requests(as_map(pod.get("spec"))), pod=as_map(pod.get("spec"))),
-            vmi=_vmi(pod),
+            vmi=text(annotations_of(pod).get(DOMAIN)) if labels_of(pod).get(LAUNCHER[0]) == LAUNCHER[1] else "",
         )
         for pod in objects
         if kind_of(pod) == "Pod" and get(pod, ("status", "phase")) not in DONE and get(pod, ("spec", "nodeName"))
     ]
-
-
-def _vmi(pod: Object) -> str:
-    if labels_of(pod).get(LAUNCHER[0]) != LAUNCHER[1]:
-        return ""
-    return text(annotations_of(pod).get(DOMAIN))
 
 
 def _requests(spec: Object) -> dict[str, int]:
@@ -78,46 +72,22 @@ def _requests(spec: Object) -> dict[str, int]:
 
     upstream: k8s.io/component-helpers/resource/helpers.go:PodRequests
     """
-    total: dict[str, int] = {}
-    most: dict[str, int] = {}
-    for container in map(as_map, as_list(spec.get("containers"))):
-        _add(total, _amounts(container))
-    sidecars: dict[str, int] = {}
-    for container in map(as_map, as_list(spec.get("initContainers"))):
-        own = _amounts(container)
-        if container.get("restartPolicy") == "Always":
-            _add(sidecars, own)
-            _add(total, own)
-            own = {}
-        for name in {*own, *sidecars}:
-            most[name] = max(most.get(name, 0), own.get(name, 0) + sidecars.get(name, 0))
-    found = {name: max(total.get(name, 0), most.get(name, 0)) for name in {*total, *most}}
-    _add(found, _quantities(as_map(spec.get("overhead"))))
-    return {**{name: amount for name, amount in found.items() if amount}, "pods": ONE.nanos}
-
-
-def _amounts(container: Object) -> dict[str, int]:
-    return _quantities(as_map(get(container, ("resources", "requests"))))
-
-
-def _quantities(given: dict[str, Any]) -> dict[str, int]:
-    return {name: amount.nanos for name, value in given.items() if (amount := parse(value))}
-
-
-def _add(total: dict[str, int], more: dict[str, int]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
+    running, first = (
+        [{**as_map(each), "requests": amounts.read(get(each, REQUESTS))} for each in as_list(spec.get(key))]
+        for key in ("containers", "initContainers")
+    )
+    found = totals(running, first, "requests") | amounts.read(get(spec, REQUESTS))
+    amounts.add_to(found, amounts.read(spec.get("overhead")))
+    return {**{name: amount.nanos for name, amount in found.items() if amount.nanos}, "pods": amounts.ONE.nanos}
 
 
 def with_use(shapes: Sequence[NodeShape], pods: Iterable[NodePod]) -> list[NodeShape]:
     """The shapes of nodes with what is free beside some pods."""
-    used: dict[str, dict[str, int]] = {}
+    left = {shape.node: dict(shape.allocatable) for shape in shapes}
     for pod in pods:
-        _add(used.setdefault(pod.node, {}), pod.needs.amounts)
-    return [
-        shape.but(allocatable={name: left - used.get(shape.node, {}).get(name, 0) for name, left in shape.allocatable.items()})
-        for shape in shapes
-    ]
+        room = left.get(pod.node, {})
+        room.update((name, room[name] - amount) for name, amount in pod.needs.amounts.items() if name in room)
+    return [shape.but(allocatable=left[shape.node]) for shape in shapes]
 
 
 def read(given: Any) -> list[NodeShape]:
@@ -133,34 +103,97 @@ def read(given: Any) -> list[NodeShape]:
     return with_use(nodes.read(found), [pod for pod in pods if not pod.vmi])
 
 
-def drains(shapes: Sequence[NodeShape], objects: Sequence[Object], strategy: str = "") -> list[Drain]:
-    """What draining each node comes to, one after the other from the cluster as it is. `strategy` is that of the cluster."""
-    pods = pods_of(objects)
-    instances = {(effective_namespace(obj), name_of(obj)): obj for obj in objects if kind_of(obj) == "VirtualMachineInstance"}
-    budgets = [
-        obj for obj in objects if kind_of(obj) == "PodDisruptionBudget" and get(obj, ("status", "disruptionsAllowed")) == 0
-    ]
-    labels = {(effective_namespace(obj), name_of(obj)): labels_of(obj) for obj in objects if kind_of(obj) == "Pod"}
-    free = with_use(shapes, pods)
-    return [_drain(shape.node, free, pods, instances, strategy, _held(shape.node, pods, budgets, labels)) for shape in shapes]
+class NodeDrains:
+    """The nodes of a cluster with their pods, to be drained one after the other from the cluster as it is."""
+
+    def __init__(self, shapes: Sequence[NodeShape], objects: Sequence[Object], strategy: str, release: Release) -> None:
+        self._pods = sorted(pods_of(objects), key=lambda each: (-each.needs.amounts.get("memory", 0), each.key))
+        self._shapes, self._strategy, self._release = with_use(shapes, self._pods), strategy, release
+        self._fits = Fits(self._shapes)
+        self._neighbours = Neighbours(self._fits, shapes, self._pods, objects)
+        self._instances = {
+            (effective_namespace(obj), name_of(obj)): obj for obj in objects if kind_of(obj) == "VirtualMachineInstance"
+        }
+        budgets = (obj for obj in objects if kind_of(obj) == "PodDisruptionBudget")
+        self._budgets = [obj for obj in budgets if get(obj, ("status", "disruptionsAllowed")) == 0]
+
+    def of(self, shape: NodeShape) -> Drain:
+        """What draining a node comes to."""
+        own = [pod for pod in self._pods if pod.node == shape.node]
+        effects = {pod.key: eviction_of(self._instance(pod), self._strategy) for pod in own if pod.vmi}
+        machines: dict[str, tuple[str, ...]] = {}
+        for pod in own:
+            if pod.vmi:
+                machines[effects[pod.key]] = (*machines.get(effects[pod.key], ()), pod.machine)
+        evicted = [pod for pod in own if not pod.vmi or effects[pod.key] == SHUT_DOWN]
+        return Drain(
+            node=shape.node,
+            machines=machines,
+            without_room=self._without_room(shape, own, effects),
+            lost=self._without_room(shape, own, {}),
+            held=tuple("/".join(pod.key) for pod in evicted if self._is_held(pod)),
+        )
+
+    def _instance(self, pod: NodePod) -> Object:
+        return self._instances.get((pod.key[0], pod.vmi), {})
+
+    def _without_room(self, shape: NodeShape, own: Sequence[NodePod], effects: dict[Key, str]) -> tuple[str, ...]:
+        """The machines for which no other node has room, the largest placed first. Without effects, the node is gone."""
+        others = self._fits.every & ~self._fits.named(shape.node)
+        moved = {} if effects else {pod.key: "" for pod in own}
+        left: dict[int, dict[str, int]] = {}
+        lost = []
+        for pod in (pod for pod in own if pod.vmi):
+            effect = effects.get(pod.key)
+            if effect == SHUT_DOWN:
+                moved[pod.key] = ""
+            needs = self._migrated(pod, shape) if effect == MIGRATES else pod.needs
+            fitting = others & self._fits.on(needs)
+            fitting &= self._neighbours.allowing(pod, self._fits.every if effects else others, moved) if fitting else 0
+            for number in numbers(fitting):
+                room = left.get(number, self._shapes[number].allocatable)
+                if all(room.get(name, 0) >= amount for name, amount in needs.amounts.items()):
+                    left[number] = {name: amount - needs.amounts.get(name, 0) for name, amount in room.items()}
+                    moved[pod.key] = self._shapes[number].node
+                    break
+            else:
+                lost.append(pod.machine)
+        return tuple(lost)
+
+    def _migrated(self, pod: NodePod, shape: NodeShape) -> Needs:
+        """What the target of a migration needs: also a CPU that its machine can run on.
+
+        upstream: kubevirt pkg/virt-controller/watch/migration/migration.go:createTargetPod
+        """
+        own = as_map(pod.needs.pod.get("nodeSelector"))
+        added: dict[str, str] = {}
+        model = text(get(self._instance(pod), ("spec", "domain", "cpu", "model")))
+        if model == "host-model" and not any(key.startswith((SUPPORTED_MODEL, FEATURE)) for key in own):
+            for key, value in shape.labels.items():
+                for prefix, wanted in ((HOST_MODEL, SUPPORTED_MODEL), (HOST_FEATURE, FEATURE)):
+                    if key.startswith(prefix):
+                        added[wanted + key.removeprefix(prefix)] = value
+        if self._release.within(since=VENDOR_SINCE) and not any(key.startswith(VENDOR) for key in own):
+            added.update((key, "true") for key in shape.labels if key.startswith(VENDOR))
+        return pod.needs.but(pod={**pod.needs.pod, "nodeSelector": {**own, **added}}) if added else pod.needs
+
+    def _is_held(self, pod: NodePod) -> bool:
+        """True for a pod whose budget allows no eviction. Pods that have not started need none; those of DaemonSets stay."""
+        owners = map(as_map, as_list(metadata(pod.obj).get("ownerReferences")))
+        if get(pod.obj, ("status", "phase")) == "Pending" or any(each.get("kind") == "DaemonSet" for each in owners):
+            return False
+        return any(
+            effective_namespace(each) == pod.key[0] and selects(get(each, ("spec", "selector")), labels_of(pod.obj))
+            for each in self._budgets
+        )
 
 
-def _drain(  # noqa: PLR0917  the parts of one cluster
-    node: str,
-    free: Sequence[NodeShape],
-    pods: Sequence[NodePod],
-    instances: dict[tuple[str, str], Object],
-    strategy: str,
-    held: tuple[str, ...],
-) -> Drain:
-    own = [pod for pod in pods if pod.node == node and pod.vmi]
-    machines: dict[str, tuple[str, ...]] = {}
-    for pod in own:
-        what = eviction_of(instances.get((pod.namespace, pod.vmi), {}), strategy)
-        machines[what] = (*machines.get(what, ()), f"{pod.namespace}/{pod.vmi}")
-    others = [shape for shape in free if shape.node != node]
-    lost = [f"{pod.namespace}/{pod.vmi}" for pod in _without_room(own, others)]
-    return Drain(node=node, machines=machines, without_room=tuple(lost), held=held)
+def drains(
+    shapes: Sequence[NodeShape], objects: Sequence[Object], strategy: str = "", release: Release = NEWEST
+) -> list[Drain]:
+    """What draining each node comes to. `strategy` is that of the cluster."""
+    found = NodeDrains(shapes, objects, strategy, release)
+    return [found.of(shape) for shape in shapes]
 
 
 def eviction_of(instance: Object, strategy: str) -> str:
@@ -174,36 +207,3 @@ def is_migratable(instance: Object) -> bool:
     """True for an instance whose condition says so."""
     conditions = map(as_map, as_list(get(instance, ("status", "conditions"))))
     return any(each.get("type") == "LiveMigratable" and each.get("status") == "True" for each in conditions)
-
-
-def _without_room(pods: Iterable[NodePod], shapes: Sequence[NodeShape]) -> list[NodePod]:
-    """The pods for which no node has room, the largest placed first."""
-    fits, left, lost = Fits(shapes), [dict(shape.allocatable) for shape in shapes], []
-    for pod in sorted(pods, key=lambda each: (-each.needs.amounts.get("memory", 0), each.namespace, each.name)):
-        fitting = fits.on(pod.needs)
-        for number, room in enumerate(left):
-            amounts = pod.needs.amounts.items()
-            if fitting >> number & 1 and all(room.get(name, 0) >= amount for name, amount in amounts):
-                left[number] = {**room, **{name: room[name] - amount for name, amount in amounts}}
-                break
-        else:
-            lost.append(pod)
-    return lost
-
-
-def _held(
-    node: str, pods: Iterable[NodePod], budgets: Sequence[Object], labels: dict[tuple[str, str], Object]
-) -> tuple[str, ...]:
-    """The pods beside machines that a disruption budget keeps from being evicted. A machine's own is KubeVirt's."""
-    return tuple(
-        f"{pod.namespace}/{pod.name}"
-        for pod in pods
-        if pod.node == node and not pod.vmi and any(_covers(each, pod, labels) for each in budgets)
-    )
-
-
-def _covers(budget: Object, pod: NodePod, labels: dict[tuple[str, str], Object]) -> bool:
-    wanted = as_map(get(budget, ("spec", "selector", "matchLabels")))
-    own = labels.get((pod.namespace, pod.name), {})
-    same = effective_namespace(budget) == pod.namespace
-    return same and bool(wanted) and all(own.get(key) == value for key, value in wanted.items())

@@ -59,7 +59,7 @@ class Fits:
     """
 
     def __init__(self, shapes: Sequence[NodeShape]) -> None:
-        self._every = (1 << len(shapes)) - 1
+        self.every = (1 << len(shapes)) - 1
         self._labels: dict[str, dict[str, int]] = {}
         self._names: dict[str, dict[str, int]] = {"metadata.name": {}}
         self._taints: dict[str, tuple[Object, int]] = {}
@@ -96,10 +96,30 @@ class Fits:
 
     def on(self, needs: Needs) -> int:
         """The shapes that a machine fits on where they are empty."""
-        found = self._every
-        for _, shapes in self.obstacles(needs):
-            found &= ~shapes
-        return found
+        return self._beside(self.obstacles(needs))
+
+    def labelled(self, key: str) -> dict[str, int]:
+        """The shapes with each value of a label."""
+        return self._labels.get(key, {})
+
+    def named(self, node: str) -> int:
+        """The shape of a node of the cluster."""
+        return self._names["metadata.name"].get(node, 0)
+
+    def selected(self, pod: Object) -> int:
+        """The shapes that the node selector and the node affinity of a pod take."""
+        return self._beside(self._of_labels(pod))
+
+    def tolerated(self, pod: Object) -> int:
+        """The shapes without a taint that keeps a pod away."""
+        return self._beside(self._of_taints(pod))
+
+    def meeting(self, terms: Iterable[object]) -> int:
+        """The shapes that meet one of some terms of a node selector."""
+        return union(self._meeting(as_map(term)) for term in terms)
+
+    def _beside(self, obstacles: Iterable[tuple[tuple[str, str], int]]) -> int:
+        return self.every & ~union(shapes for _, shapes in obstacles)
 
     def obstacles(self, needs: Needs) -> list[tuple[tuple[str, str], int]]:
         """What keeps a machine from shapes that are empty, each as a kind and a name, with these shapes."""
@@ -109,22 +129,19 @@ class Fits:
     def _of_labels(self, pod: Object) -> Iterator[tuple[tuple[str, str], int]]:
         for key, value in sorted(as_map(pod.get("nodeSelector")).items()):
             fitting = self._labels.get(key, {}).get(value, 0) | self._assumed(key)
-            yield (LABEL, f"{key}={redact({key: value})[key]}"), self._every & ~fitting
+            yield (LABEL, f"{key}={redact({key: value})[key]}"), self.every & ~fitting
         terms = get(pod.get("affinity"), REQUIRED)
         if terms is not None:
-            fitting = 0
-            for term in as_list(terms):
-                fitting |= self._meeting(as_map(term))
-            yield (AFFINITY, ""), self._every & ~fitting
+            yield (AFFINITY, ""), self.every & ~self.meeting(as_list(terms))
 
     def _assumed(self, key: str) -> int:
         """For a machine type: the shapes that a person wrote, without any machine type."""
-        return self._every & ~self._nodes & ~self._with_types if key.startswith(MACHINE_TYPE) else 0
+        return self.every & ~self._nodes & ~self._with_types if key.startswith(MACHINE_TYPE) else 0
 
     def _meeting(self, term: Object) -> int:
         """The shapes that meet all of a term. An empty term meets none."""
         labels, fields = as_list(term.get("matchExpressions")), as_list(term.get("matchFields"))
-        found = self._every if labels or fields else 0
+        found = self.every if labels or fields else 0
         for requirements, known in ((labels, self._labels), (fields, self._names)):
             for requirement in map(as_map, requirements):
                 found &= self._holding(requirement, known.get(text(requirement.get("key")), {}))
@@ -136,15 +153,15 @@ class Fits:
         operator = requirement.get("operator")
         match operator:
             case "In" | "NotIn":
-                found = _union(known.get(value, 0) for value in values)
+                found = union(known.get(value, 0) for value in values)
             case "Exists" | "DoesNotExist":
-                found = _union(known.values())
+                found = union(known.values())
             case "Gt" | "Lt":
                 sign = 1 if operator == "Gt" else -1
-                found = _union(shapes for value, shapes in known.items() if _compares(value, values, sign))
+                found = union(shapes for value, shapes in known.items() if _compares(value, values, sign))
             case _:
                 return 0
-        return self._every & ~found if operator in ("NotIn", "DoesNotExist") else found
+        return self.every & ~found if operator in ("NotIn", "DoesNotExist") else found
 
     def _of_taints(self, pod: Object) -> Iterator[tuple[tuple[str, str], int]]:
         by_key: dict[str, list[Object]] = {}
@@ -161,11 +178,20 @@ class Fits:
             amounts, shapes = self._amounts.get(name, ([], []))
             first = bisect_left(amounts, needs.amounts[name])
             enough = shapes[first] if first < len(shapes) else 0
-            counting = self._every if name not in UNSTATED else self._nodes | (shapes[0] if shapes else 0)
+            counting = self.every if name not in UNSTATED else self._nodes | (shapes[0] if shapes else 0)
             yield (RESOURCE, name), counting & ~enough
 
 
-def _union(sets: Iterable[int]) -> int:
+def numbers(shapes: int) -> Iterator[int]:
+    """The numbers of the shapes of a set, rising."""
+    while shapes:
+        lowest = shapes & -shapes
+        yield lowest.bit_length() - 1
+        shapes ^= lowest
+
+
+def union(sets: Iterable[int]) -> int:
+    """The shapes that are in one of some sets."""
     found = 0
     for each in sets:
         found |= each

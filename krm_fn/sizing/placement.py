@@ -5,11 +5,11 @@ Equal nodes and equal machines are counted, not listed, so a pool of a million m
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Iterable, Iterator, Sequence
+from krm_fn.base.annotations import Iterable, Sequence
 from krm_fn.base.quantity import NANO, Quantity
 from krm_fn.base.value import Value
 from krm_fn.sizing.demands import identity
-from krm_fn.sizing.fitting import Fits, Needs, needs_of
+from krm_fn.sizing.fitting import Fits, Needs, needs_of, numbers
 from krm_fn.sizing.nodes import NodeShape
 from krm_fn.sizing.rows import GIB_PER_CPU, Sized
 
@@ -33,18 +33,26 @@ class NodeUse(Value):
 
 
 class Placement(Value):
-    """Where the machines run: nodes by name, demands that fit on no node, and how many machines find no room."""
+    """Where the machines run: nodes by name, demands that fit on no node, and how many machines find no room.
+
+    `lost` are the machines that find no room on the others once the worst of the nodes is gone, which `worst` names.
+    """
 
     uses: tuple[NodeUse, ...]
     misfits: tuple[Misfit, ...]
     without_room: tuple[tuple[Sized, int], ...]
+    worst: str = ""
+    lost: tuple[tuple[Sized, int], ...] = ()
 
 
 class NodeRun:
-    """Some equal nodes in a row, with what is free on each and how many machines each has."""
+    """Some equal nodes in a row, with what is free on each and how many machines of which groups each has."""
 
-    def __init__(self, shape: NodeShape, count: int | None, free: dict[str, int], machines: int = 0) -> None:
-        self.shape, self.count, self.free, self.machines = shape, count, free, machines
+    def __init__(
+        self, shape: NodeShape, count: int | None, free: dict[str, int], held: tuple[tuple[str, int], ...] = ()
+    ) -> None:
+        self.shape, self.count, self.free, self.held = shape, count, free, held
+        self.machines = sum(number for _, number in held)
 
     def holds(self, amounts: dict[str, int]) -> int:
         """How many more machines of these needs one node can take."""
@@ -57,10 +65,14 @@ class NodeRun:
                 most = min(most, room) if most else room
         return most
 
-    def filled(self, amounts: dict[str, int], number: int, nodes: int) -> NodeRun:
+    def filled(self, needs: Needs, number: int, nodes: int) -> NodeRun:
         """So many of the nodes with so many more machines on each."""
-        free = {name: left - amounts.get(name, 0) * number for name, left in self.free.items()}
-        return NodeRun(self.shape, nodes, free, self.machines + number)
+        free = {name: left - needs.amounts.get(name, 0) * number for name, left in self.free.items()}
+        return NodeRun(self.shape, nodes, free, (*self.held, (needs.key, number)))
+
+    def fewer(self) -> NodeRun:
+        """One node less."""
+        return NodeRun(self.shape, None if self.count is None else self.count - 1, self.free, self.held)
 
 
 class MachineGroup(Value):
@@ -91,14 +103,30 @@ def placed(sized: Iterable[Sized], shapes: Sequence[NodeShape]) -> Placement:
             misfits += [Misfit(sized=each, needs=needs, why=why) for each in members]
     nodes = Nodes(shapes)
     lacking: list[tuple[Sized, int]] = []
-    for group in sorted(groups, key=lambda group: group.order):
-        lacking += _without_room(group, nodes.place(group))
+    groups.sort(key=lambda group: group.order)
+    for group in groups:
+        lacking += _without_room(group, nodes.place(group, sum(each.demand.copies for each in group.members)))
+    worst, lost = _loss(nodes, groups)
     in_order = sorted(misfits, key=lambda each: _key(each.sized))
     return Placement(
         uses=tuple(_uses(nodes.runs)),
         misfits=tuple(in_order),
         without_room=tuple(sorted(lacking, key=lambda each: _key(each[0]))),
+        worst=worst,
+        lost=tuple(sorted(lost, key=lambda each: _key(each[0]))),
     )
+
+
+def _loss(nodes: Nodes, groups: Sequence[MachineGroup]) -> tuple[str, list[tuple[Sized, int]]]:
+    """The node whose machines find the least room on the others, by the name of its shape, and how many of which find none."""
+    most, worst, lost = 0, "", list[tuple[MachineGroup, int]]()
+    for place, number, run in nodes.used():
+        if run.machines > most:
+            others, own = nodes.without(place, number), dict(run.held)
+            left = [(group, others.place(group, own[group.needs.key])) for group in groups if group.needs.key in own]
+            if (count := sum(each for _, each in left)) > most:
+                most, worst, lost = count, run.shape.node or run.shape.name, left
+    return worst, [each for group, count in lost for each in _without_room(group, count)]
 
 
 def _key(sized: Sized) -> tuple[str, ...]:
@@ -127,20 +155,34 @@ class Nodes:
         self._used = 0  # the shapes of which a node has machines
         self._fresh = (1 << len(shapes)) - 1  # those of which a node has none
 
-    def place(self, group: MachineGroup) -> int:
-        """Place as many machines as there is room for, on nodes in use first. Returns how many are left."""
-        left = sum(each.demand.copies for each in group.members)
+    def used(self) -> list[tuple[int, int, NodeRun]]:
+        """The nodes with machines, those with the most first, by the places of their shape and of their run."""
+        found = [
+            (place, number, run) for place, runs in enumerate(self.runs) for number, run in enumerate(runs) if run.machines
+        ]
+        return sorted(found, key=lambda each: -each[2].machines)
+
+    def without(self, place: int, number: int) -> Nodes:
+        """The same without one node of a run."""
+        found = Nodes(())
+        found.runs, found._used, found._fresh = [*self.runs], self._used, self._fresh
+        runs = self.runs[place]
+        found.runs[place] = [*runs[:number], runs[number].fewer(), *runs[number + 1 :]]
+        return found
+
+    def place(self, group: MachineGroup, left: int) -> int:
+        """Place as many of some machines as there is room for, on nodes in use first. Returns how many are left."""
         for fresh in (False, True):
-            for place in _places(group.shapes & (self._fresh if fresh else self._used)):
+            for place in numbers(group.shapes & (self._fresh if fresh else self._used)):
                 if not left:
                     return 0
-                left = self._place(place, group.needs.amounts, left, fresh=fresh)
+                left = self._place(place, group.needs, left, fresh=fresh)
         return left
 
-    def _place(self, place: int, amounts: dict[str, int], left: int, *, fresh: bool) -> int:
+    def _place(self, place: int, needs: Needs, left: int, *, fresh: bool) -> int:
         after: list[NodeRun] = []
         for run in self.runs[place]:
-            made, left = _fill(run, amounts, left) if (run.machines == 0) == fresh else ([run], left)
+            made, left = _fill(run, needs, left) if (run.machines == 0) == fresh else ([run], left)
             after += made
         self.runs[place] = after
         if fresh:
@@ -150,28 +192,20 @@ class Nodes:
         return left
 
 
-def _places(shapes: int) -> Iterator[int]:
-    """The numbers of the shapes of a set, rising."""
-    while shapes:
-        lowest = shapes & -shapes
-        yield lowest.bit_length() - 1
-        shapes ^= lowest
-
-
-def _fill(run: NodeRun, amounts: dict[str, int], left: int) -> tuple[list[NodeRun], int]:
+def _fill(run: NodeRun, needs: Needs, left: int) -> tuple[list[NodeRun], int]:
     """The nodes of a run with machines on them as far as they go: full ones, one with the rest, and those not touched."""
-    each = run.holds(amounts)
+    each = run.holds(needs.amounts)
     if not left or not each or run.count == 0:
         return [run], left
     full = left // each if run.count is None else min(left // each, run.count)
-    made = [run.filled(amounts, each, full)] if full else []
+    made = [run.filled(needs, each, full)] if full else []
     left -= full * each
     spare = None if run.count is None else run.count - full
     if left and spare != 0:
-        made.append(run.filled(amounts, left, 1))
+        made.append(run.filled(needs, left, 1))
         left, spare = 0, None if spare is None else spare - 1
     if spare != 0:
-        made.append(NodeRun(run.shape, spare, run.free, run.machines))
+        made.append(NodeRun(run.shape, spare, run.free, run.held))
     return made, left
 
 

@@ -14,7 +14,7 @@ from krm_fn.base.value import Value
 from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
-from krm_fn.kubevirt.presets.selector import Selector, problems, readable
+from krm_fn.kubevirt.presets.selector import selects
 from krm_fn.sizing import scopes, storage, usage
 from krm_fn.sizing.demands import Demand, identity, in_order
 from krm_fn.sizing.pods import AdmittedPod
@@ -109,7 +109,7 @@ def _takes(selector: Object, namespace: str, bundle: Bundle) -> bool:
     obj = entry.obj if entry else {}
     labels = {METADATA_NAME: namespace, **as_map(get(obj, ("metadata", "labels")))}
     wanted, by_label = as_map(selector.get("annotations")), selector.get("labels")
-    if by_label is not None and (any(problems(by_label)) or not Selector(by_label).takes(readable(labels))):
+    if by_label is not None and not selects(by_label, labels):
         return False
     notes = annotations_of(obj)
     return all(notes.get(key) == value for key, value in wanted.items())

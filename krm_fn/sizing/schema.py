@@ -194,6 +194,10 @@ def _nodes() -> Object:
         "shapes": _list(closed(shape, required=("name", "needed", "machines", "free"))),
         "fitNowhere": {**_list(unfit), "description": "Machines that fit on no node, also if it is empty."},
         "withoutRoom": {**_list(left), "description": "Machines for which the nodes are too few."},
+        "loss": {
+            **closed({"node": TEXT, "withoutRoom": _list(left)}, required=("node", "withoutRoom")),
+            "description": "The node whose loss leaves the most machines without room, and these; an empty name if none does.",
+        },
     }
     return closed(properties, required=tuple(properties))
 

@@ -124,6 +124,38 @@ def test_a_revision_that_the_dump_lacks_is_unknown_and_changes_nothing() -> None
     assert record["unknown"]["objects"] == [f"ControllerRevision shop/{revision}"]
 
 
+@pytest.mark.parametrize("has_object", [False, True])
+@pytest.mark.parametrize(
+    ("git", "shown"),
+    [
+        ({"instancetype": {"name": "big"}}, {("cpu/sockets", None, 4), ("memory/guest", None, "8Gi")}),
+        ({"instancetype": {"name": "elsewhere"}}, set()),
+        ({"instancetype": {"name": "small"}}, set()),
+    ],
+)
+def test_a_size_of_a_revision_that_the_dump_lacks_is_never_shown(has_object: bool, git: Object, shown: set[Any]) -> None:
+    """Whether the dump has the object of today, whose size may be another one, or nothing at all."""
+
+    def size(name: str, cpus: int, memory: str) -> Object:
+        named = {"apiVersion": "instancetype.kubevirt.io/v1beta1", "kind": "VirtualMachineClusterInstancetype"}
+        return {**named, "metadata": {"name": name}, "spec": {"cpu": {"guest": cpus}, "memory": {"guest": memory}}}
+
+    def sized(**spec: Any) -> Object:
+        return {**vm(**spec), "spec": {"runStrategy": "Always", "template": {"spec": {"domain": {"devices": {}}}}, **spec}}
+
+    live = [
+        each
+        for each in cluster(sized(instancetype={"name": "small"}), size("small", 2, "2Gi"))
+        if each["kind"] == "VirtualMachine" or (has_object and each["metadata"]["name"] == "small")
+    ]
+    big = [size("big", 4, "8Gi")] if git["instancetype"]["name"] == "big" else []
+    found = of(live, [sized(**git), *big])["vms"]
+    changes = [each for record in found for each in record.get("changes", ())]
+    sizes = {(each["path"].removeprefix("/spec/domain/"), each.get("old"), each.get("new")) for each in changes}
+    assert {each for each in sizes if each[0] in ("cpu/sockets", "memory/guest")} == shown
+    assert not any("guest" in record or "fields" in kept for record in found for kept in record.get("keeps", [{}]))
+
+
 def test_a_dump_without_managed_fields_shows_no_removal_that_is_not_known() -> None:
     live = cluster(vm(runStrategy="Halted"))
     live[-1]["metadata"].pop("managedFields")

@@ -197,6 +197,16 @@ def test_adopt_writes_a_repository_that_drift_and_check_read(folder: Path) -> No
     assert run("check", "out")[0] == 0
 
 
+def test_instances_without_their_vms_are_not_adopted_and_the_message_asks_for_the_vms(folder: Path) -> None:
+    owner = {"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine", "name": "web", "uid": "1"}
+    about = {**NAMED, "uid": "2", "ownerReferences": [owner]}
+    spec = {"domain": {"devices": {}}}
+    write(folder, "live.json", {**MANIFEST, "kind": "VirtualMachineInstance", "metadata": about, "spec": spec})
+    code, out, err = run("adopt", "live.json", "--output-dir", "out")
+    assert (code, out, (folder / "out").exists()) == (2, "", False)
+    assert "no VM, pool or replica set, and no instance beside theirs; save these, too, with `dump`" in err
+
+
 def test_adopt_overwrites_nothing_without_force(folder: Path) -> None:
     assert run("adopt", "live.json", "--output-dir", "out")[0] == 0
     (folder / "out/shop/virtualmachine-web.yaml").write_text("mine")

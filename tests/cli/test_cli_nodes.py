@@ -53,7 +53,7 @@ small      1       0    0
 large    any       1    1     1.795        3.7Gi
 
 shop/zoned fits on no node: label zone=a-b is missing (2 of 2); needs 4.3Gi of memory (1 of 2)
-An estimate: first fit, beside other pods of the file of nodes. Pod affinity and topology spread are not counted.
+An estimate: first fit, beside other pods of the file. Not counted: pod affinity, topology spread, zones of volumes.
 """
     )
 
@@ -70,6 +70,16 @@ def test_markdown_is_read_back_as_tables_and_a_list(capfd, files) -> None:
     tokens = MarkdownIt("commonmark").enable("table").parse(answer(capfd, *files, "-o", "markdown"))
     assert [token.type for token in tokens].count("table_open") == 2
     assert [token.type for token in tokens].count("list_item_open") == 1
+
+
+def test_what_the_loss_of_a_node_leaves_without_room_is_named(capfd, files, tmp_path) -> None:
+    shape = "{allocatable: {cpu: 9, memory: 90Gi}, labels: {zone: a-b}, name: NAME, count: 1}"
+    (tmp_path / "nodes.yaml").write_text(f"[{shape.replace('NAME', 'a')}]")
+    gone = "with any one node gone, room is lacking for up to 2 VMs: shop/plain and shop/zoned (a is the worst)\n"
+    assert gone in answer(capfd, *files)
+    (tmp_path / "nodes.yaml").write_text(f"[{shape.replace('NAME', 'a')}, {shape.replace('NAME', 'b')}]")
+    assert "with any one node gone, all VMs find room on the others\n" in answer(capfd, *files)
+    assert json.loads(answer(capfd, *files, "-o", "json"))["nodes"]["loss"] == {"node": "", "withoutRoom": []}
 
 
 def test_a_full_cluster_leaves_machines_without_room(capfd, files, tmp_path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
+import yaml
 from functions import vm
 
 from krm_fn.base.bundle import Bundle
@@ -13,7 +15,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.quantity import NANO
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.capacity import demands_of, facts_of
-from krm_fn.sizing import nodes
+from krm_fn.sizing import draining, nodes
 from krm_fn.sizing.fitting import Fits, Needs, needs_of
 from krm_fn.sizing.placement import placed
 from krm_fn.sizing.rows import Sized
@@ -205,6 +207,46 @@ def test_the_order_of_the_bundle_does_not_matter_and_no_node_is_overfull() -> No
 def test_nodes_of_a_cluster_are_summed_up_by_their_type() -> None:
     items = [node({**MACHINE_TYPE, "node.kubernetes.io/instance-type": "m5"}, cpu="1") for _ in range(3)]
     assert use(placed(sized(pool("p", 5)), nodes.read({"items": items}))) == {"m5": (3, 2, 5)}
+
+
+TABLE = yaml.safe_load((Path(__file__).parent / "nodes.yaml").read_text())
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row["it"])
+def test_a_dump_with_pods_has_room_as_worked_out_by_hand(row) -> None:
+    def pods(key, phase, labels):
+        for name, amount in row.get(key, {}).items():
+            about = {"name": f"{key}-{name}", "namespace": "x", "labels": labels, "annotations": {"kubevirt.io/domain": "x"}}
+            spec = {"nodeName": name, "containers": [{"resources": {"requests": {"cpu": amount}}}]}
+            yield {"kind": "Pod", "metadata": about, "spec": spec, "status": {"phase": phase}}
+
+    items = [
+        node(
+            MACHINE_TYPE,
+            [{"key": "t", "effect": "NoSchedule"}] if given.get("taint") else [],
+            given.get("cordoned", False),
+            cpu=given.get("cpu", 1),
+        )
+        | {"metadata": {"name": name, "labels": node(MACHINE_TYPE)["metadata"]["labels"]}}
+        for name, given in row.get("nodes", {}).items()
+    ]
+    items += [
+        *pods("pods", "Running", {}),
+        *pods("done", "Failed", {}),
+        *pods("launchers", "Running", {"kubevirt.io": "virt-launcher"}),
+    ]
+    amounts = {"memory": "1Ti", "cpu": 1}
+    shapes = [
+        {key: each[key] for key in ("name", "count") if key in each} | {"allocatable": {**amounts, "cpu": each.get("cpu", 1)}}
+        for each in row.get("shapes", [])
+    ]
+    found = placed(sized(pool("p", row["vms"])), draining.read({"items": items} if items else shapes))
+    assert {
+        "needed": sum(each.needed for each in found.uses),
+        "full": sum(number for _, number in found.without_room),
+        "lost": sum(number for _, number in found.lost),
+        "nowhere": sum(each.sized.demand.copies for each in found.misfits),
+    } == {"nowhere": 0, **{key: row[key] for key in ("needed", "full", "lost", "nowhere") if key in row}}
 
 
 @pytest.mark.parametrize(

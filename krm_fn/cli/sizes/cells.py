@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from krm_fn.base.console import one_line, printable
 from krm_fn.base.objects import Object
+from krm_fn.base.wording import listed
+from krm_fn.cli.formats import counted
 from krm_fn.sizing.fitting import AFFINITY, LABEL, TAINT
 from krm_fn.sizing.nodes import NodeShape
 from krm_fn.sizing.placement import Misfit, NodeUse, Placement, amount_of
@@ -106,7 +108,9 @@ def stopped(quota: Object) -> list[str]:
     return found
 
 
-ESTIMATE = "An estimate: first fit, beside other pods of the file of nodes. Pod affinity and topology spread are not counted."
+ESTIMATE = (
+    "An estimate: first fit, beside other pods of the file. Not counted: pod affinity, topology spread, zones of volumes."
+)
 HEADS = ("NODES", "COUNT", "NEEDED", "VMS", "CPU LEFT", "MEMORY LEFT", "DEVICES LEFT")
 NUMBERS = frozenset((1, 2, 3, 4, 5))
 ANY = "any"
@@ -134,7 +138,17 @@ def sentences(placement: Placement, shapes: Sequence[NodeShape]) -> list[str]:
         copies = sized.demand.copies
         which = f" ({number} of {copies})" if copies > 1 else ""
         found.append(f"{_name(sized)}{which} finds no room: the nodes on which it fits are full")
-    return [plain(sentence) for sentence in found]
+    return [plain(sentence) for sentence in (*found, *_loss(placement))]
+
+
+def _loss(placement: Placement) -> list[str]:
+    """What the loss of any one node comes to."""
+    if not placement.lost:
+        counted_ones = any(use.machines and use.nodes is not None for use in placement.uses)
+        return ["with any one node gone, all VMs find room on the others"] if counted_ones else []
+    count = counted(sum(number for _, number in placement.lost), "VM")
+    names = listed([_name(sized) for sized, _ in placement.lost], "and")
+    return [f"with any one node gone, room is lacking for up to {count}: {names} ({placement.worst} is the worst)"]
 
 
 def _name(sized: Sized) -> str:
@@ -163,8 +177,13 @@ def as_data(placement: Placement, shapes: Sequence[NodeShape]) -> Object:
         "estimate": ESTIMATE,
         "shapes": [_use(use) for use in placement.uses],
         "fitNowhere": [{**_identity(each.sized), "why": why(each, shapes)} for each in placement.misfits],
-        "withoutRoom": [{**_identity(sized), "machines": number} for sized, number in placement.without_room],
+        "withoutRoom": _counted(placement.without_room),
+        "loss": {"node": placement.worst, "withoutRoom": _counted(placement.lost)},
     }
+
+
+def _counted(machines: Iterable[tuple[Sized, int]]) -> list[Object]:
+    return [{**_identity(sized), "machines": number} for sized, number in machines]
 
 
 def _use(use: NodeUse) -> Object:

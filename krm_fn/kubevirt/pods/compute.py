@@ -18,7 +18,7 @@ from krm_fn.kubevirt.pods import devices
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, amount, minus, plus, whole
 from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.pods.overhead import go_float
-from krm_fn.kubevirt.presets.selector import Selector, problems, readable
+from krm_fn.kubevirt.presets.selector import selects
 from krm_fn.kubevirt.releases import Version
 
 EPHEMERAL, EPHEMERAL_OVERHEAD = "ephemeral-storage", amount("50M")
@@ -179,9 +179,7 @@ def _limits_cpu(launch: Launch) -> bool:
     if _limited_by_quota(launch, "cpu"):
         return True
     selector = launch.cluster.pointer("autoCPULimitNamespaceLabelSelector")
-    if selector is None or "cpu" in launch.limits or any(problems(selector)):
-        return False
-    return Selector(selector).takes(readable(launch.around.labels))
+    return "cpu" not in launch.limits and selects(selector, launch.around.labels)
 
 
 def _limited_by_quota(launch: Launch, resource: str) -> bool:

@@ -12,7 +12,7 @@ from krm_fn.kubevirt.admission.gates import enabled, state
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.topology import UINT32
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, read
-from krm_fn.kubevirt.presets.selector import Selector, problems, readable
+from krm_fn.kubevirt.presets.selector import selects
 from krm_fn.kubevirt.releases import Release, Version
 
 TRACKING_GATE = "IncrementalBackup"
@@ -61,11 +61,7 @@ class LaunchContext(Value):
             return False
         selectors = as_map(self.cluster.setting("changedBlockTrackingLabelSelectors"))
         looked_at = (("virtualMachineLabelSelector", self.vm_labels), ("namespaceLabelSelector", self.labels))
-        given = ((selectors.get(key), labels) for key, labels in looked_at)
-        return any(
-            selector is not None and not any(problems(selector)) and Selector(selector).takes(readable(labels))
-            for selector, labels in given
-        )
+        return any(selects(selectors.get(key), labels) for key, labels in looked_at)
 
     def limits_quota(self, resource: str) -> bool:
         """True where a ResourceQuota of the namespace counts limits of this resource, whatever the amount is."""

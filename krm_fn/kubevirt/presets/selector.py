@@ -10,6 +10,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
+from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name
 
 Labels = dict[str, str | None]
 Values = dict[str, set[str] | None]  # None stands for any value
@@ -18,11 +19,7 @@ Values = dict[str, set[str] | None]  # None stands for any value
 # The number of values of each operator: True at least one, False none.
 OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 
-_LOWER = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
-_ALNUM = _LOWER | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_NAME = _ALNUM | frozenset("-_.")
 MAX_NAME = 63
-MAX_PREFIX = 253
 
 
 class Problem(Value):
@@ -86,6 +83,11 @@ class Selector:
         return values is None or value in values
 
 
+def selects(selector: object, labels: Object) -> bool:
+    """True if a selector takes some labels. An absent one takes none, and so does one that no API server accepts."""
+    return selector is not None and not any(problems(selector)) and Selector(selector).takes(readable(labels))
+
+
 def readable(labels: Object) -> Labels:
     """The labels, with null for each value that is not text; no selector names such a value."""
     return {key: value if isinstance(value, str) else None for key, value in labels.items()}
@@ -103,24 +105,11 @@ def problems(selector: object) -> Iterator[Problem]:
         yield from _expression_problems(one, ("matchExpressions", index))
 
 
-def is_label_value(value: object) -> bool:
-    """True for text that is valid as a label's value: up to 63 of `A-Za-z0-9-_.`, alphanumeric at both ends, or empty."""
-    return value == "" or _is_name(value)
-
-
-def is_label_key(key: object) -> bool:
-    """True for a qualified name: `name`, or `prefix/name` with a DNS subdomain for prefix."""
-    if not isinstance(key, str):
-        return False
-    prefix, slash, name = key.rpartition("/")
-    return _is_name(name) and (not slash or _is_subdomain(prefix))
-
-
 def _plain_problems(plain: object) -> Iterator[Problem]:
     if plain is not None and not isinstance(plain, dict):
         yield Problem(reason="form", path=("matchLabels",), current=plain)
     for key, value in as_map(plain).items():
-        if not is_label_key(key):
+        if not is_qualified_name(key):
             yield Problem(reason="key", path=("matchLabels", key), current=key)
         if not is_label_value(value):
             yield Problem(reason="value", path=("matchLabels", key), current=value)
@@ -131,7 +120,7 @@ def _expression_problems(expression: object, path: Path) -> Iterator[Problem]:
         yield Problem(reason="form", path=path, current=expression)
         return
     key, operator, values = (expression.get(name) for name in ("key", "operator", "values"))
-    if not is_label_key(key):
+    if not is_qualified_name(key):
         yield Problem(reason="key", path=(*path, "key"), current=key)
     if not isinstance(operator, str) or operator not in OPERATORS:
         yield Problem(reason="operator", path=(*path, "operator"), current=operator)
@@ -143,17 +132,3 @@ def _expression_problems(expression: object, path: Path) -> Iterator[Problem]:
     for index, value in enumerate(as_list(values)):
         if not is_label_value(value):
             yield Problem(reason="value", path=(*path, "values", index), current=value)
-
-
-def _is_name(text: object) -> bool:
-    if not isinstance(text, str) or not 0 < len(text) <= MAX_NAME:
-        return False
-    return _NAME.issuperset(text) and text[0] in _ALNUM and text[-1] in _ALNUM
-
-
-def _is_subdomain(text: str) -> bool:
-    return len(text) <= MAX_PREFIX and all(map(_is_dns_label, text.split(".")))
-
-
-def _is_dns_label(text: str) -> bool:
-    return bool(text) and text[0] in _LOWER and text[-1] in _LOWER and _LOWER.issuperset(text.replace("-", ""))
