@@ -20,7 +20,6 @@ from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.releases import MINORS, Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building, cache, config_files
-from krm_fn.repositories.clusters import Configs
 from krm_fn.sources import policy_files, reading
 from krm_fn.yamlio import ListText
 
@@ -293,8 +292,10 @@ def _of_repository(file: str | None, near: Sequence[str], *, trusted: bool) -> C
 
     Raises: ConfigError, UsageError.
     """
-    configs = Configs(near, file=file, trusted=trusted)
-    found = {each.cluster: each for each in map(configs.settings_for, near or (os.curdir,))}
+    from krm_fn.repositories.workspace import Asked, Workspace  # many commands read no config
+
+    workspace = Workspace(Asked(paths=(), near=tuple(near), config_file=file, trusted=trusted))
+    found = {each.cluster: each for each in map(workspace.settings, near or (os.curdir,))}
     if len(found) > 1:
         named = " and ".join(name or "none" for name in list(found)[:2])
         raise UsageError(f"the paths belong to different clusters, {named}; name those of one cluster")

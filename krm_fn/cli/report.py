@@ -28,7 +28,7 @@ from krm_fn.findings import results
 from krm_fn.reporting.describing import PagePart, describe
 from krm_fn.reporting.input import Change as Changed
 from krm_fn.reporting.input import DescribedUnit, Report
-from krm_fn.repositories.workspace import validating
+from krm_fn.repositories.clusters import validating
 from krm_fn.sources.reading import STDIN
 
 FORMAT = "html"
