@@ -176,7 +176,6 @@ shown_options = build_flags.together(
     "sides. HEAD may be left out.",
 )
 @migratable_option
-@click.option("--not-migratable", "migratable", flag_value="false", hidden=True)
 @click.option(
     "--assume",
     type=click.Choice(("existing", "new")),
