@@ -42,7 +42,7 @@ from krm_fn.cli.changes_text import (
     who,
 )
 from krm_fn.cli.formats.markdown import LONGEST
-from krm_fn.cli.pens import MARKDOWN
+from krm_fn.cli.output_files import MARKDOWN
 
 MARK = f"<!-- {NAME} diff -->"
 # What a part may take of the length.
@@ -222,7 +222,7 @@ def _names(group: RecordGroup) -> Iterator[str]:
 
 
 def _step(step: Object, new: bool) -> _Fold:
-    from krm_fn.cli.pens import TEXT
+    from krm_fn.cli.output_files import TEXT
 
     head = next(iter(step_lines(step, new, TEXT)))
     items = [_item(line.removeprefix("  ")) for line in list(step_lines(step, new, MARKDOWN))[1:]]

@@ -1,4 +1,7 @@
-"""`kubevirt-render check`: findings only, in the forms that people and CI systems read."""
+"""`kubevirt-render check`: findings only, in the forms that people and CI systems read.
+
+With `--fix`, a run is repeated until nothing is left to fix: a fix may bring up a finding that was hidden behind the first one.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,9 @@ import click
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, inplace_folders, options, output_files, progress, replacing, units
-from krm_fn.cli.file_flags import schemas_option
+from krm_fn.cli.build_flags import schemas_option
 from krm_fn.cli.formats import FORMATS, CheckReport, combined, counted, written
-from krm_fn.cli.pens import color_option, is_colored, is_terminal
+from krm_fn.cli.output_files import color_option, is_colored, is_terminal
 from krm_fn.cli.progress import Progress, is_quiet
 from krm_fn.cli.units import CommandRequest, executor_options, judging_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results

@@ -1,4 +1,7 @@
-"""`kubevirt-render explain`: where each value of a rendered VM comes from."""
+"""`kubevirt-render explain`: where each value of a rendered VM comes from.
+
+In the text, values are a tree: paths with a common start stand below it, and sources stand in one column.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from krm_fn.base.suggestions import meant
 from krm_fn.base.value import Value
 from krm_fn.cli import options, progress
 from krm_fn.cli.bundles import read_bundles
-from krm_fn.cli.pens import is_colored, is_terminal
+from krm_fn.cli.output_files import is_colored, is_terminal
 from krm_fn.cli.units import CommandRequest
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.explaining.wording import named, notes_of, place_of, source_text, written
@@ -153,8 +156,8 @@ def _leaf(field: Object) -> tuple[str, str, str, str, list[str]]:
 
 def _names(record: Object) -> dict[str, str]:
     """The names of entries of lists, by their paths."""
-    named = (each for each in record.get("fields", ()) if each["path"].endswith("].name"))
-    return {each["path"].removesuffix(".name"): str(each["value"]) for each in named}
+    fields = record.get("fields", ())
+    return {each["path"].removesuffix(".name"): str(each["value"]) for each in fields if each["path"].endswith("].name")}
 
 
 def _title(record: Object) -> str:
@@ -283,8 +286,7 @@ def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tu
 
 def _has_namespace(word: str) -> bool:
     """True for NAMESPACE/VM; a namespace has no dot, as `app.kubernetes.io/name` has."""
-    namespace, slash, _ = word.partition("/")
-    return bool(slash) and "." not in namespace
+    return "/" in word and "." not in word.partition("/")[0]
 
 
 def _key(entry: Entry) -> tuple[str, str]:

@@ -1,7 +1,8 @@
 """Writes a ResourceList as new text. Few lists need it: those whose own text cannot be changed in place.
 
 In such a list, a merge or an alias holds the items, a question mark is before a key, or a change meets an anchor. The items
-keep their own texts, with comments, if the new text can contain these.
+keep their own texts, with comments, if the new text can contain these. An item with an alias to an anchor that changes or is
+removed is written without it, to keep its value.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ from krm_fn.kubevirt.schema.flaws import LENGTH, MOST_KNOWN, RANGE, VALUE, Flaw,
 Check = Callable[[Any], bool]
 
 
-# The check of each rule, and the words for the values that it accepts.
+# The CEL rules of KubeVirt's CustomResourceDefinitions, by their texts without blanks: an equivalent check of each, and the
+# words for the values that it accepts. A test fails if the definitions of a release have a rule that is not here. Unknown rules
+# of other definitions are not evaluated. Kubernetes evaluates a rule only if the value has the right type: so do the callers.
 RULES: dict[str, tuple[Check, str]] = {
     "self.startsWith('/')": (lambda value: value.startswith("/"), "an absolute path, which starts with '/'"),
     "!self.contains('..')": (lambda value: ".." not in value, "a path without '..'"),
