@@ -34,7 +34,7 @@ class ExplainedMachine(Value):
 def explained(material: Material, obj: Object) -> ExplainedMachine:
     """What is known of a machine of a unit. Places of sources in its files have the line at which they are written."""
     try:
-        record = next(iter(with_places(list(of_unit(material, lambda each: each.obj is obj)), [material])), {})
+        record = next(iter(with_places(of_unit(material, lambda each: each.obj is obj), [material])), {})
     except RenderError:
         return ExplainedMachine()
     return ExplainedMachine(obj=obj, fields={field["path"]: field for field in record.get("fields", ())})

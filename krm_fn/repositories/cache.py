@@ -2,14 +2,14 @@
 
 Whoever writes into a cache decides what a run reports. So it counts only where nobody else may write, what it holds has codes
 that only the user can make, and it is refused where it could come with the files that are judged. What else goes wrong with it
-never fails a run: the cache is off from then on. What is kept is JSON text (`keys`), and nothing that is read is ever run.
+never fails a run: the cache is off from then on. What is kept is JSON text: only the types named here come back, and nothing
+that is read is ever run.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,12 +17,94 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.errors import RenderError, UsageError
+from krm_fn.base.objects import Ref
+from krm_fn.base.value import Value
+from krm_fn.findings.finding import UNSET, Finding, Related, Suppressed
+from krm_fn.kubevirt.releases import Release
 from krm_fn.repositories import git
-from krm_fn.repositories.keys import UnstorableError, dumps, loads
+from krm_fn.repositories.fixes import Fix, Fixing
+from krm_fn.repositories.judging import CheckedObject, UnitResult
+from krm_fn.repositories.loading import Loaded
+from krm_fn.repositories.sharing import Offer, Reach
 from krm_fn.sources.files import CAREFUL, folder_of, is_within, repository
 
 if TYPE_CHECKING:
     from krm_fn.repositories.store import Store
+
+
+# A JSON list is a tuple. All that is not plain is a map with one key: one of these, or the name of a type.
+LIST, MAP, SET, NOTHING = "[", "{", "(", "?"
+PLAIN = (type(None), bool, int, float, str)
+TYPES: dict[str, Callable[..., Any]] = {
+    each.__name__: each
+    for each in (Finding, Fix, Fixing, Loaded, Offer, Reach, Ref, Related, Release, CheckedObject, Suppressed, UnitResult)
+}
+
+
+class UnstorableError(ValueError):
+    """A value of a type that is not kept."""
+
+
+def dumps(value: object) -> str:
+    """The value as text: the same for values that are equal. Raises: UnstorableError."""
+    try:
+        return json.dumps(_taken_apart(value), separators=(",", ":"))
+    except (ValueError, RecursionError) as error:
+        raise UnstorableError(str(error)) from None
+
+
+def loads(text: str | bytes) -> Any:
+    """The value of a text. Raises: UnstorableError for a text that `dumps` did not make."""
+    try:
+        return _put_together(json.loads(text))
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise UnstorableError(str(error)) from None
+
+
+def _taken_apart(value: Any) -> Any:
+    if type(value) in PLAIN:
+        return value
+    if type(value) is tuple:
+        return [_taken_apart(each) for each in value]
+    if value is UNSET:
+        return {NOTHING: None}
+    if isinstance(value, Value):
+        given = {name: each for name, each in vars(value).items() if each is not getattr(type(value), name, ...)}
+        return {type(value).__name__: {name: _taken_apart(each) for name, each in sorted(given.items())}}
+    return _collection(value)
+
+
+def _collection(value: Any) -> Any:
+    if type(value) is dict:
+        return {MAP: [[_taken_apart(key), _taken_apart(below)] for key, below in value.items()]}
+    if type(value) is list:
+        return {LIST: [_taken_apart(each) for each in value]}
+    if type(value) is frozenset:
+        return {SET: [_taken_apart(each) for each in sorted(value)]}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):  # for keys: no such type comes back
+        return {type(value).__name__: {name: _taken_apart(each) for name, each in value._asdict().items()}}
+    if type(value) is bytes:
+        return {"bytes": value.hex()}
+    raise UnstorableError(f"a {type(value).__name__} is not kept")
+
+
+def _put_together(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_put_together, value))
+    if not isinstance(value, dict):
+        return value
+    ((name, below),) = value.items()
+    if name in TYPES:
+        return TYPES[name](**{field: _put_together(each) for field, each in below.items()})
+    return COLLECTIONS[name](below)
+
+
+COLLECTIONS: dict[str, Callable[[Any], Any]] = {
+    NOTHING: lambda _: UNSET,
+    MAP: lambda pairs: {_put_together(key): _put_together(below) for key, below in pairs},
+    LIST: lambda found: [_put_together(each) for each in found],
+    SET: lambda found: frozenset(map(_put_together, found)),
+}
 
 
 NAME = "kubevirt-render-1.sqlite"  # another number where the table differs
@@ -163,6 +245,8 @@ def _secret() -> bytes:
     if given := os.environ.get(VARIABLE):
         if len(given) < SHORTEST:
             raise UsageError(f"{VARIABLE} has {len(given)} characters; expected at least {SHORTEST}, drawn at random")
+        import hashlib  # this loads OpenSSL, which takes as long as to judge a small file
+
         return hashlib.sha256(os.fsencode(given)).digest()
     folder = _users(*STATE)
     if not folder:
@@ -190,6 +274,8 @@ def _kept(file: Path) -> bytes:
 
 def _make_secret(file: Path) -> None:
     """Make a secret, unless another run has made one in the meantime: no run may see a part of it, or replace it."""
+    import tempfile
+
     number, name = tempfile.mkstemp(dir=file.parent, prefix=SECRET)
     try:
         with os.fdopen(number, "wb") as opened:

@@ -6,8 +6,9 @@ Each source has its file, line and column. A value of a built target leads to wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base import bundle
@@ -171,6 +172,12 @@ def _bundles(found: Sources, beside: Surroundings) -> Iterator[tuple[Bundle, Sur
 
 PLACE = ("file", "index", "line", "column")
 CONFIG = "RenderVirtualMachines"
+TOGETHER = 100  # objects whose places are searched together: an item that several refer to is read once for them
+SourcePlace = tuple[int, Path, Path]  # item, the object inside of it, and a field of that
+
+
+def every_field(_: Object) -> bool:
+    return True
 
 
 class Spot(NamedTuple):
@@ -182,52 +189,109 @@ class Spot(NamedTuple):
     path: Path
 
 
-def with_places(found: Sequence[ExplainedObject], materials: Sequence[Material]) -> list[Object]:
+def with_places(
+    found: Iterable[ExplainedObject], materials: Sequence[Material], is_shown: Callable[[Object], bool] = every_field
+) -> Iterator[Object]:
     """The records with file, line and column of each source. `materials` are the units that sources may be in.
 
-    A source in another unit has the file alone.
+    A source in another unit has the file alone. A field that is not shown keeps its sources without places.
     """
-    owners = dict(_owners(materials)) if any(each.context for each in found) else {}
-    spots = {id(source): spot for each in found for source in _sources(each.record) if (spot := _spot(each, source, owners))}
-    at: dict[int, Finding] = {}
-    for material in materials:
-        here = {key: spot for key, spot in spots.items() if spot.material is material}
-        at.update(zip(here, _located(here.values(), material), strict=True))
-    in_config = cache(partial(_in_config, cache(lambda file: stream(file) if file else None)))
-    return [_placed(each, at, in_config) for each in found]
+    placing, objects = _Placing(materials, is_shown), iter(found)
+    while together := list(islice(objects, TOGETHER)):
+        yield from placing.placed(together)
 
 
-def _owners(materials: Iterable[Material]) -> Iterator[tuple[tuple[str, ...], Spot]]:
-    """The place of each object that was read, by its file and its names."""
-    for material in materials:
-        places = material.found.places
-        for entry in bundle.entries(material.found.items):
-            yield _names(entry.obj, places[entry.item][0]), Spot(material, entry.item, entry.path, ())
+class _Placing:
+    """What the places of many records are found with."""
+
+    def __init__(self, materials: Sequence[Material], is_shown: Callable[[Object], bool]) -> None:
+        self._materials, self._is_shown = materials, is_shown
+        self._steps = cache(steps)  # most of many machines have the same fields
+        self._in_config = cache(partial(_in_config, cache(lambda file: stream(file) if file else None)))
+
+    @cached_property
+    def _owners(self) -> dict[tuple[str, ...], Spot]:
+        """The place of each object that was read, by its file and its names."""
+        return {
+            _names(entry.obj, material.found.places[entry.item][0]): Spot(material, entry.item, entry.path, ())
+            for material in self._materials
+            for entry in bundle.entries(material.found.items)
+        }
+
+    def placed(self, found: Sequence[ExplainedObject]) -> list[Object]:
+        """The records of some objects. Equal places are searched once, and those of one unit together."""
+        spots: dict[int, tuple[int, SourcePlace]] = {}
+        units: dict[int, tuple[Material, dict[SourcePlace, Finding | None]]] = {}
+        for each in found:
+            for source in self._sources(each.record):
+                spot = self._spot(each, source)
+                if spot:
+                    unit, place = id(spot.material), (spot.item, spot.inside, spot.path)
+                    units.setdefault(unit, (spot.material, {}))[1][place] = None
+                    spots[id(source)] = unit, place
+        for material, places in units.values():
+            places.update(zip(places, _located(places, material), strict=True))
+        at = {source: units[unit][1][place] for source, (unit, place) in spots.items()}
+        return [self._placed(each, at) for each in found]
+
+    def _sources(self, record: Object) -> Iterator[Object]:
+        """What gives values that are shown, and the labels from which names were inferred."""
+        for kind in MATCHERS:
+            if "inferred" in record.get(kind, ()):
+                yield record[kind]["inferred"]
+        for field in filter(self._is_shown, record.get("fields", ())):
+            yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
+
+    def _spot(self, of: ExplainedObject, source: Object) -> Spot | None:
+        """The place of a source; None for what is in no file, and for what is in a unit that is not known."""
+        item = source.get("item", -1)
+        if item < 0:
+            return None
+        path = self._steps(source.get("field", ""))
+        if item < of.own:
+            return _of_parameter(of, Spot(of.material, *of.home(item, _inside(source)), path))
+        owner = self._owners.get(_names(of.context[item - of.own], source.get("file", "")))
+        return owner._replace(path=path) if owner else None
+
+    def _placed(self, of: ExplainedObject, at: Mapping[int, Finding | None]) -> Object:
+        """The record with the places of its sources, and its own in what was read."""
+
+        def place(source: Object) -> Object:
+            spot = at.get(id(source))
+            if spot or source.get("kind") != CONFIG or "item" in source:
+                return {
+                    **source,
+                    **_home(of, source),
+                    **({key: getattr(spot, key) for key in PLACE} if spot and spot.file else {}),
+                }
+            if of.step and of.step.file:
+                return {**source, **placed(of.step, steps(source["field"]))}
+            return {**source, **self._in_config(of.material.settings.file, of.material.settings.cluster, source["field"])}
+
+        record = self._with_sources(of.record, place)
+        heads = {kind: {**record[kind], **_home(of, record[kind])} for kind in MATCHERS if kind in record}
+        return {**record, **_home(of, record), **heads}
+
+    def _with_sources(self, record: Object, place: Callable[[Object], Object]) -> Object:
+        """The record with another form of each source of what is shown."""
+        heads = {
+            kind: {**record[kind], "inferred": place(record[kind]["inferred"])}
+            for kind in MATCHERS
+            if "inferred" in record.get(kind, ())
+        }
+        fields = []
+        for field in record.get("fields", ()):
+            if self._is_shown(field):
+                lists = {key: [place(each) for each in field[key]] for key in ("beside", "lost") if key in field}
+                fields.append({**field, "source": place(field["source"]), **lists})
+            else:
+                fields.append(field)
+        return {**record, **heads, **({"fields": fields} if "fields" in record else {})}
 
 
 def _names(obj: Object, file: str) -> tuple[str, ...]:
     ref = ref_of(obj)
     return file, ref.api_version, ref.kind, ref.namespace, ref.name
-
-
-def _sources(record: Object) -> Iterator[Object]:
-    """What gives values, and the labels from which names were inferred."""
-    for kind in MATCHERS:
-        if "inferred" in record.get(kind, ()):
-            yield record[kind]["inferred"]
-    for field in record.get("fields", ()):
-        yield from (field["source"], *field.get("beside", ()), *field.get("lost", ()))
-
-
-def _spot(of: ExplainedObject, source: Object, owners: dict[tuple[str, ...], Spot]) -> Spot | None:
-    """The place of a source; None for what is in no file, and for what is in a unit that is not known."""
-    item, path = source.get("item", -1), steps(source.get("field", ""))
-    if item < 0:
-        return None
-    if item < of.own:
-        return _of_parameter(of, Spot(of.material, *of.home(item, _inside(source)), path))
-    owner = owners.get(_names(of.context[item - of.own], source.get("file", "")))
-    return owner._replace(path=path) if owner else None
 
 
 def _inside(source: Object) -> Path:
@@ -245,45 +309,14 @@ def _of_parameter(of: ExplainedObject, spot: Spot) -> Spot:
     return spot._replace(inside=start, path=path) if path else spot
 
 
-def _located(spots: Iterable[Spot], material: Material) -> list[Finding]:
-    places = material.found.places
-    located = material.places.located((_finding(spot, *places[spot.item]) for spot in spots), follow=True)
+def _located(wanted: Iterable[SourcePlace], material: Material) -> list[Finding]:
+    of = material.found.places
+    asked = (
+        Finding(rule="", severity="info", message="", item=item, inside=inside, path=path, file=of[item][0], index=of[item][1])
+        for item, inside, path in wanted
+    )
+    located = material.places.located(asked, follow=True)
     return material.homes.of(located, follow=True) if material.homes else located
-
-
-def _finding(spot: Spot, file: str, index: int) -> Finding:
-    at: dict[str, Any] = {"item": spot.item, "inside": spot.inside, "file": file, "index": index}
-    return Finding(rule="", severity="info", message="", path=spot.path, **at)
-
-
-def _placed(of: ExplainedObject, at: dict[int, Finding], in_config: Callable[[str, str, str], Object]) -> Object:
-    """The record with the places of its sources, and its own in what was read."""
-
-    def place(source: Object) -> Object:
-        if source.get("kind") == CONFIG and "item" not in source and of.step and of.step.file:
-            return {**source, **placed(of.step, steps(source["field"]))}
-        if source.get("kind") == CONFIG and "item" not in source:
-            return {**source, **in_config(of.material.settings.file, of.material.settings.cluster, source["field"])}
-        spot = at.get(id(source))
-        return {**source, **_home(of, source), **({key: getattr(spot, key) for key in PLACE} if spot and spot.file else {})}
-
-    record = _with_sources(of.record, place)
-    heads = {kind: {**record[kind], **_home(of, record[kind])} for kind in MATCHERS if kind in record}
-    return {**record, **_home(of, record), **heads}
-
-
-def _with_sources(record: Object, place: Callable[[Object], Object]) -> Object:
-    """The record with another form of each source."""
-    heads = {
-        kind: {**record[kind], "inferred": place(record[kind]["inferred"])}
-        for kind in MATCHERS
-        if "inferred" in record.get(kind, ())
-    }
-    fields = []
-    for field in record.get("fields", ()):
-        lists = {key: [place(each) for each in field[key]] for key in ("beside", "lost") if key in field}
-        fields.append({**field, "source": place(field["source"]), **lists})
-    return {**record, **heads, **({"fields": fields} if "fields" in record else {})}
 
 
 def _in_config(config_of: Callable[[str], StreamText | None], file: str, cluster: str, field: str) -> Object:

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from krm_fn import explain
 from krm_fn.base.markdown import prose
-from krm_fn.cli.explain import FORMATS, Layout
+from krm_fn.cli.explanations import FORMATS, Layout
 
 HOSTILE = (
     *("@team", "#12", "http://e.x", "www.e.x", "[a](http://e.x)", "![a](http://e.x/i.png)", "<img src=x>", "</details>"),
@@ -30,7 +30,7 @@ BELOW = st.recursive(
 
 def printed(name: str, *items: Any) -> str:
     given = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": list(items)}
-    return FORMATS[name](explain(given), Layout(whole=True))
+    return FORMATS[name](explain(given)["vms"], Layout(whole=True))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -113,13 +113,13 @@ def test_what_is_not_plain_is_not_kept(opened):
     ],
 )
 def test_no_other_text_becomes_a_value(text):
-    with pytest.raises(keys.UnstorableError):
-        keys.loads(text)
+    with pytest.raises(cache.UnstorableError):
+        cache.loads(text)
 
 
 def test_equal_values_have_the_same_text():
-    assert keys.dumps(frozenset("abc")) == keys.dumps(frozenset("cba"))
-    assert keys.dumps(Config()) == keys.dumps(Config(mode="expand"))
+    assert cache.dumps(frozenset("abc")) == cache.dumps(frozenset("cba"))
+    assert cache.dumps(Config()) == cache.dumps(Config(mode="expand"))
 
 
 @pytest.mark.parametrize("data", [b"", b"no database at all", b"SQLite format 3\0" + b"x" * 5000])
@@ -154,7 +154,7 @@ def changed(tmp_path, statement, *values):
 
 def test_a_text_that_was_changed_does_not_count(opened, tmp_path):
     kept(opened)
-    changed(tmp_path, "UPDATE entries SET value = ?", keys.dumps(JUDGED.but(findings=())).encode())
+    changed(tmp_path, "UPDATE entries SET value = ?", cache.dumps(JUDGED.but(findings=())).encode())
     assert opened().get(KEY) is None
 
 
@@ -450,7 +450,7 @@ def test_what_a_unit_takes_makes_another_key():
 
 
 def test_values_are_kept_as_json():
-    assert json.loads(keys.dumps(REF)) == {"Ref": {"api_version": "v1", "kind": "Secret", "name": "s", "namespace": "n"}}
+    assert json.loads(cache.dumps(REF)) == {"Ref": {"api_version": "v1", "kind": "Secret", "name": "s", "namespace": "n"}}
 
 
 def test_runs_that_begin_at_once_have_one_secret(tmp_path, monkeypatch):
