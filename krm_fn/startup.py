@@ -64,7 +64,7 @@ MODULES = """
     kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply
     kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand pipeline.analysis kubevirt.catalogue_names
     kubevirt.removed_fields rules.needs pipeline.facts yamlio.order pipeline.stages pipeline.modes.expand yamlio.plain.lines
-    yamlio.plain.changes yamlio.plain.split yamlio.plain.items yamlio.layout yamlio.texts yamlio.plain.text yamlio.writing
+    yamlio.plain.changes yamlio.plain.split yamlio.layout yamlio.texts yamlio.plain.text yamlio.writing
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

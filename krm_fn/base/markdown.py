@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import groupby
 
 from krm_fn.base.console import one_line, printable
@@ -26,3 +27,14 @@ def code(text: str) -> str:
     """The text as a code span, "" where there is none. Nothing in it ends the span or the cell of the table."""
     text = printable(text).replace("`", "\\x60").replace("|", "\\x7c")
     return f"`{one_line(text)}`" if text.strip() else ""
+
+
+def fitting(entries: Sequence[str], limit: int, rest: str) -> list[str]:
+    """As many lines as fit into so many letters, and, in the format `rest`, how many are left out."""
+    kept: list[str] = []
+    for entry in entries:
+        limit -= len(entry) + 1
+        if limit < 0:
+            return [*kept, rest.format(len(entries) - len(kept))]
+        kept.append(entry)
+    return kept

@@ -13,7 +13,7 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.console import write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object
-from krm_fn.cli import bundles, file_flags, options, progress, sizes
+from krm_fn.cli import build_flags, bundles, options, progress, sizes
 from krm_fn.cli.bundles import ReadBundle
 from krm_fn.cli.units import CommandRequest
 from krm_fn.kubevirt.settings import Config
@@ -90,7 +90,7 @@ def capacity(
     document can't be read: stderr says why, and the others are shown.
     """
     _refuse_together(output, nodes=nodes_file is not None, prices=prices_file is not None, matrix=matrix)
-    shapes, prices = file_flags.read_form(nodes_file, draining.read), file_flags.read_form(prices_file, pricing.read)
+    shapes, prices = build_flags.read_form(nodes_file, draining.read), build_flags.read_form(prices_file, pricing.read)
     bar = progress.shown(quiet=flags["verbose"])
     request = CommandRequest(flags=flags)
     if matrix and not request.named:

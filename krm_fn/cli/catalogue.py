@@ -8,7 +8,7 @@ from collections.abc import Callable
 import click
 
 from krm_fn.base.objects import Object
-from krm_fn.cli import completion, options, pens
+from krm_fn.cli import completion, options, output_files
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.yamlio.emit import dump
@@ -93,7 +93,7 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
         names = view.satisfying(satisfies, release)
         tables = {each: tuple(row for row in rows if row.name in names) for each, rows in tables.items()}
     if output == "text":
-        click.echo("\n\n".join(pens.table(COLUMNS[each], rows) for each, rows in tables.items()))
+        click.echo("\n\n".join(output_files.table(COLUMNS[each], rows) for each, rows in tables.items()))
     else:
         items = [view.show(row.name, release, row.kind) for rows in tables.values() for row in rows]
         click.echo(printed({"apiVersion": "v1", "kind": "List", "items": items}, output), nl=False)

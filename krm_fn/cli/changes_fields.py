@@ -12,7 +12,7 @@ from krm_fn.base.redaction import HIDDEN
 from krm_fn.changes.owners import SOURCES
 
 if TYPE_CHECKING:
-    from krm_fn.cli.pens import Pen
+    from krm_fn.cli.output_files import Pen
 
 
 LONGEST = 80

@@ -14,7 +14,7 @@ from krm_fn.changes.summary import IN_ORDER, called, order
 from krm_fn.cli.changes_fields import cause as worded_cause
 
 if TYPE_CHECKING:
-    from krm_fn.cli.pens import Pen
+    from krm_fn.cli.output_files import Pen
 
 
 # What is said of VMs to which nothing happens.

@@ -12,7 +12,7 @@ from html import escape
 from itertools import chain
 
 from krm_fn.base.console import NAME
-from krm_fn.base.markdown import prose
+from krm_fn.base.markdown import fitting, prose
 from krm_fn.base.objects import Object
 from krm_fn.changes.owners import VM
 from krm_fn.cli.changes_groups import (
@@ -42,7 +42,7 @@ from krm_fn.cli.changes_text import (
     who,
 )
 from krm_fn.cli.formats.markdown import LONGEST
-from krm_fn.cli.pens import MARKDOWN
+from krm_fn.cli.output_files import MARKDOWN
 
 MARK = f"<!-- {NAME} diff -->"
 # What a part may take of the length.
@@ -138,18 +138,7 @@ def markdown_of(answer: Object, *, together: bool = True) -> str:
 
 
 def _listed(items: list[str], limit: int) -> list[str]:
-    return ["", *fitting(items, limit, "- and {} more")] if items else []
-
-
-def fitting(entries: Sequence[str], limit: int, rest: str) -> list[str]:
-    """As many entries as fit, and how many are left out."""
-    kept: list[str] = []
-    for entry in entries:
-        limit -= len(entry) + 1
-        if limit < 0:
-            return [*kept, rest.format(f"{len(entries) - len(kept):,}")]
-        kept.append(entry)
-    return kept
+    return ["", *fitting(items, limit, "- and {:,} more")] if items else []
 
 
 def _word(group: RecordGroup) -> str:
@@ -164,7 +153,7 @@ def _table(groups: Sequence[RecordGroup], new: bool) -> list[str]:
     if new:  # nothing is refused, moved or kept: there are no VMs yet
         rows = [f"| {_some(group)} | {_gist(group, new)} |" for group in groups]
         head = ["", "| VM | what changes |", "|---|---|"]
-    return [*head, *fitting(rows, TABLE, "| and {} more |" + " |" * (not new) + " |")]
+    return [*head, *fitting(rows, TABLE, "| and {:,} more |" + " |" * (not new) + " |")]
 
 
 def _marked(group: RecordGroup) -> str:
@@ -196,7 +185,7 @@ class _Fold:
         """The lines, of which the entries take at most `limit` letters."""
         opened = " open" if self.is_open else ""
         head = f"<details{opened}><summary>{escape(self.head)}</summary>"
-        return [head, "", *fitting(self.entries, limit, "- and {} more"), "", "</details>"]
+        return [head, "", *fitting(self.entries, limit, "- and {:,} more"), "", "</details>"]
 
 
 def _details(groups: Sequence[RecordGroup], new: bool) -> Iterator[_Fold]:
@@ -225,15 +214,15 @@ def _names(group: RecordGroup) -> Iterator[str]:
     """The names of several VMs by namespace, as many as fit."""
     left = LONGEST_NAMES
     for namespace, names, targets in places(group.records) if len(group.records) > 1 else ():
-        shown = fitting([MARKDOWN.name(name) for name in names], left, "{} more")
+        shown = fitting([MARKDOWN.name(name) for name in names], left, "{:,} more")
         left -= sum(map(len, shown))
-        where = f" (in {', '.join(fitting([MARKDOWN.name(each) for each in targets], left, '{} more'))})" if targets else ""
+        where = f" (in {', '.join(fitting([MARKDOWN.name(each) for each in targets], left, '{:,} more'))})" if targets else ""
         left -= len(where)
         yield f"  - {MARKDOWN.name(namespace)}: {', '.join(shown)}{where}"
 
 
 def _step(step: Object, new: bool) -> _Fold:
-    from krm_fn.cli.pens import TEXT
+    from krm_fn.cli.output_files import TEXT
 
     head = next(iter(step_lines(step, new, TEXT)))
     items = [_item(line.removeprefix("  ")) for line in list(step_lines(step, new, MARKDOWN))[1:]]

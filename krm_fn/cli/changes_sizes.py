@@ -12,7 +12,7 @@ from krm_fn.kubevirt.updates.data_volumes import REFUSED
 from krm_fn.sizing.rows import amount, is_shown
 
 if TYPE_CHECKING:
-    from krm_fn.cli.pens import Pen
+    from krm_fn.cli.output_files import Pen
 
 
 # What is said of every pod that is new or gone.

@@ -17,7 +17,7 @@ from krm_fn.cli.changes_fields import SIZES, change_lines, field, guest, value, 
 from krm_fn.cli.changes_groups import RecordGroup, counted, counts, grouped, label, place, places, reach_line, reaches
 from krm_fn.cli.changes_sizes import data_lines, pod_lines, quota_lines
 from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
-from krm_fn.cli.pens import TEXT, Pen
+from krm_fn.cli.output_files import TEXT, Pen
 
 RESET = "\x1b[0m"
 RED, YELLOW, CYAN, GREEN, PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m"

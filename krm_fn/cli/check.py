@@ -1,4 +1,7 @@
-"""`kubevirt-render check`: findings only, in the forms that people and CI systems read."""
+"""`kubevirt-render check`: findings only, in the forms that people and CI systems read.
+
+With `--fix`, a run is repeated until nothing is left to fix: a fix may bring up a finding that was hidden behind the first one.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +15,22 @@ from typing import Any
 import click
 
 from krm_fn.base.console import file_name
-from krm_fn.base.errors import InputError, UsageError
+from krm_fn.base.errors import UsageError
 from krm_fn.cli import baseline, completion, earlier, inplace_folders, options, output_files, progress, replacing, units
-from krm_fn.cli.file_flags import schemas_option
+from krm_fn.cli.build_flags import schemas_option
 from krm_fn.cli.formats import FORMATS, CheckReport, combined, counted, written
-from krm_fn.cli.pens import color_option, is_colored, is_terminal
+from krm_fn.cli.output_files import color_option, is_colored, is_terminal
 from krm_fn.cli.progress import Progress, is_quiet
 from krm_fn.cli.units import CommandRequest, executor_options, judging_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories.fixes import Fix, Place, agreed, fixed
+from krm_fn.repositories.clusters import validating
+from krm_fn.repositories.fixes import Fix, Place, agreed, rewritten
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.loading import Options
-from krm_fn.repositories.workspace import validating
 from krm_fn.rules import registry
-from krm_fn.sources.files import Stamp, is_within, read_found, read_named
+from krm_fn.sources.files import is_within
 
 fix_option = click.option(
     "--fix",
@@ -70,23 +73,9 @@ def _note_fixed(files: Iterable[str]) -> None:
 def _write_fixes(fixes: Iterable[Fix], paths: Sequence[str]) -> list[Fix]:
     """Write the files below the paths, all or none; the fixes that are in them now."""
     roots = tuple(map(os.path.realpath, paths))
-    by_file: dict[str, list[Fix]] = {}
-    for fix in fixes:
-        if is_within(fix.file, roots):
-            by_file.setdefault(fix.file, []).append(fix)
-    texts: list[tuple[str, bytes, Stamp | None]] = []
-    written: list[Fix] = []
-    for file, wanted in by_file.items():
-        try:
-            data, stamp = read_named(file) if file in paths else read_found(file)
-            new, made = fixed(data, wanted)
-        except (OSError, InputError):
-            continue  # the findings remain
-        if made:
-            texts.append((file, new, stamp))
-            written += made
-    inplace_folders.replace_all(texts)
-    return written
+    texts = [each for each in rewritten((fix for fix in fixes if is_within(fix.file, roots)), paths) if each.fixes]
+    inplace_folders.replace_all((each.file, each.after, each.stamp) for each in texts)
+    return [fix for each in texts for fix in each.fixes]
 
 
 def show_tally(report: CheckReport, found: Sequence[UnitResult]) -> None:

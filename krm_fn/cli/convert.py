@@ -31,12 +31,8 @@ from krm_fn.converting.rewriting import ToFlat, matchers_of
 from krm_fn.converting.suggesting import ConversionWish
 from krm_fn.pipeline.conversions import Conversions
 from krm_fn.repositories.bases import Bases
-from krm_fn.repositories.conversions import (
-    NewText,
-    facts_of_material,
-    located,
-    to_instancetype,
-)
+from krm_fn.repositories.conversions import facts_of_material, located, to_instancetype
+from krm_fn.repositories.fixes import NewText
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sources.files import read_named, refuse_links_out
 

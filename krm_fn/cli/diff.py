@@ -25,9 +25,8 @@ from krm_fn.cli.build_flags import folder_options, part_options
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of, uncompared_lines
 from krm_fn.cli.diff_units import ClusterAfter, UnitDiff
-from krm_fn.cli.output_files import json_text
+from krm_fn.cli.output_files import TEXT, color_option, is_colored, json_text
 from krm_fn.cli.outputs import entry
-from krm_fn.cli.pens import TEXT, color_option, is_colored
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.trees import CommitRange, SideTree, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
@@ -176,7 +175,6 @@ shown_options = build_flags.together(
     "sides. HEAD may be left out.",
 )
 @migratable_option
-@click.option("--not-migratable", "migratable", flag_value="false", hidden=True)
 @click.option(
     "--assume",
     type=click.Choice(("existing", "new")),

@@ -18,7 +18,7 @@ from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.suggestions import meant
 from krm_fn.cli import explanations, options, progress
 from krm_fn.cli.bundles import read_bundles
-from krm_fn.cli.pens import is_colored, is_terminal
+from krm_fn.cli.output_files import is_colored, is_terminal
 from krm_fn.cli.units import CommandRequest
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.kubevirt.configuration import release_of

@@ -19,7 +19,6 @@ from krm_fn.config.keys import KIND
 from krm_fn.config.repository import NAME
 from krm_fn.repositories import config_files, first_config
 from krm_fn.repositories.building import TIMEOUT
-from krm_fn.repositories.clusters import Configs
 from krm_fn.repositories.first_config import ClusterSettings
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.running import run
@@ -105,7 +104,7 @@ def _described(folder: str, clusters: dict[str, list[str]], flags: Mapping[str, 
 
 def _merged(folder: str, file: Path, found: ClusterSettings, cluster: str) -> bytes:
     """The config that is there with what is known of a cluster. Raises: ConfigError for one that is wrong."""
-    Configs((folder,), file=str(file)).settings_for(folder)
+    Workspace(Asked(paths=(), near=(folder,), config_file=str(file))).settings(folder)
     text, value = config_files.read(str(file))
     if as_map(value).get("kind") != KIND:
         raise InputError(f"expected kind: {KIND}; write it in that form, or overwrite it with --force", file=file.as_posix())

@@ -21,8 +21,8 @@ from krm_fn.base.objects import Object, ref_of
 from krm_fn.cli import options
 from krm_fn.cli.build_flags import together
 from krm_fn.cli.options import note
+from krm_fn.cli.output_files import is_colored
 from krm_fn.cli.outputs import all_items, inserted, rendered, written
-from krm_fn.cli.pens import is_colored
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.replacing import replacing
 from krm_fn.cli.units import CommandRequest, refuse_nothing, units_of

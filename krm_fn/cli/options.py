@@ -11,7 +11,7 @@ import click
 from krm_fn import config
 from krm_fn.base.console import NAME, file_name, one_line, printable
 from krm_fn.base.errors import ConfigError, UsageError
-from krm_fn.cli import completion, file_flags
+from krm_fn.cli import build_flags, completion
 from krm_fn.cli.build_flags import build_flags_option, build_options, built, folder_options, part_options, together
 from krm_fn.cli.progress import is_quiet, quiet_option
 from krm_fn.config.keys import KEYS, NAMES
@@ -20,7 +20,6 @@ from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.releases import MINORS, Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building, cache, config_files
-from krm_fn.repositories.clusters import Configs
 from krm_fn.sources import policy_files, reading
 from krm_fn.yamlio import ListText
 
@@ -65,7 +64,7 @@ def help_of(key: Key) -> str:
 
 
 def _option(key: Key) -> Decorator:
-    flag, text = file_flags.flag_of(key.name), help_of(key)
+    flag, text = build_flags.flag_of(key.name), help_of(key)
     match key.type:
         case "switch":
             return click.option(f"{flag}/--no-{flag[2:]}", key.field, default=None, help=text)
@@ -84,7 +83,7 @@ def _option(key: Key) -> Decorator:
                 callback=lambda _, __, paths: tuple(found for path in paths for found in policy_files.read(path)),
                 shell_complete=completion.FILE,
             )
-        case _ if key.type in file_flags.EXAMPLES:
+        case _ if key.type in build_flags.EXAMPLES:
             help_text = f"{text} The value is a file name or YAML."
             return click.option(flag, key.field, metavar="FILE|YAML", help=help_text, shell_complete=completion.FILE)
         case _:
@@ -260,8 +259,8 @@ def with_flags(base: Config, flags: Mapping[str, Any]) -> Config:
     """The config with the flags laid over it, as far as a command has them. Raises: ConfigError."""
     found = config.with_texts(base, _texts(flags), place=_place)
     for key in KEYS:
-        if key.type in file_flags.EXAMPLES:
-            found = file_flags.laid_over(found, key, flags.get(key.field))
+        if key.type in build_flags.EXAMPLES:
+            found = build_flags.laid_over(found, key, flags.get(key.field))
     found = found.but(policies=(*found.policies, *flags.get("policies", ())))
     if found.barred_packages:
         left = (name for name in found.barred_packages if name not in found.rule_packages)
@@ -293,8 +292,10 @@ def _of_repository(file: str | None, near: Sequence[str], *, trusted: bool) -> C
 
     Raises: ConfigError, UsageError.
     """
-    configs = Configs(near, file=file, trusted=trusted)
-    found = {each.cluster: each for each in map(configs.settings_for, near or (os.curdir,))}
+    from krm_fn.repositories.workspace import Asked, Workspace  # many commands read no config
+
+    workspace = Workspace(Asked(paths=(), near=tuple(near), config_file=file, trusted=trusted))
+    found = {each.cluster: each for each in map(workspace.settings, near or (os.curdir,))}
     if len(found) > 1:
         named = " and ".join(name or "none" for name in list(found)[:2])
         raise UsageError(f"the paths belong to different clusters, {named}; name those of one cluster")
@@ -321,7 +322,7 @@ def _texts(flags: Mapping[str, Any]) -> dict[str, str]:
             texts.update(_level(text) for text in value or ())
         elif key.type == "policies":
             continue  # they are objects already
-        elif value is not None and not (key.type in file_flags.EXAMPLES and file_flags.names_file(key, value)):
+        elif value is not None and not (key.type in build_flags.EXAMPLES and build_flags.names_file(key, value)):
             texts[key.name] = str(value).lower() if key.type == "switch" else value
     return texts
 
@@ -335,4 +336,4 @@ def _level(text: str) -> tuple[str, str]:
 
 def _place(name: str) -> str:
     head, _, below = name.partition(".")
-    return f"{file_flags.flag_of(head)} {below}" if below else file_flags.flag_of(head)
+    return f"{build_flags.flag_of(head)} {below}" if below else build_flags.flag_of(head)

@@ -17,7 +17,8 @@ from krm_fn.cli.units import CommandRequest
 from krm_fn.converting.conversion import InstanceChange, StartedVm
 from krm_fn.converting.suggesting import ConversionWish
 from krm_fn.pipeline.conversions import Conversions
-from krm_fn.repositories.conversions import NOT_WRITTEN, NewText, WrittenVm, facts_of_material, planned, texts
+from krm_fn.repositories.conversions import NOT_WRITTEN, WrittenVm, facts_of_material, planned, texts
+from krm_fn.repositories.fixes import NewText
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sources.files import with_unsaved
 

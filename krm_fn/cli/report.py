@@ -14,13 +14,13 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
+from krm_fn.cli.build_flags import schemas_option
 from krm_fn.cli.changes_groups import RecordGroup, grouped, word_of
 from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
-from krm_fn.cli.file_flags import schemas_option
 from krm_fn.cli.formats import BASE, combined
 from krm_fn.cli.formats import CheckReport as Checked
-from krm_fn.cli.pens import Pen
+from krm_fn.cli.output_files import Pen
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.trees import CommitRange, paths_in, trees_of
 from krm_fn.cli.units import PROCESSES, CommandRequest
@@ -28,7 +28,7 @@ from krm_fn.findings import results
 from krm_fn.reporting.describing import PagePart, describe
 from krm_fn.reporting.input import Change as Changed
 from krm_fn.reporting.input import DescribedUnit, Report
-from krm_fn.repositories.workspace import validating
+from krm_fn.repositories.clusters import validating
 from krm_fn.sources.reading import STDIN
 
 FORMAT = "html"

@@ -13,7 +13,7 @@ from krm_fn.base.errors import InputError, UsageError
 from krm_fn.cli import conversions, options, progress, suggestions
 from krm_fn.cli.bundles import read_bundles
 from krm_fn.cli.conversions import suggested, wish_of
-from krm_fn.cli.pens import is_terminal
+from krm_fn.cli.output_files import is_terminal
 from krm_fn.cli.units import CommandRequest
 from krm_fn.converting import suggesting, usage
 from krm_fn.pipeline.conversions import Conversions

@@ -15,8 +15,7 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, options
-from krm_fn.cli.build_flags import together
-from krm_fn.cli.file_flags import read_schemas
+from krm_fn.cli.build_flags import read_schemas, together
 from krm_fn.cli.formats import counted
 from krm_fn.cli.progress import Progress
 from krm_fn.kubevirt.settings import Config
@@ -31,7 +30,7 @@ from krm_fn.repositories.types import Discovery
 from krm_fn.repositories.workspace import Asked, Workspace, nothing
 from krm_fn.sources import reading
 from krm_fn.sources.reading import STDIN, NothingFoundError
-from krm_fn.sources.skipping import about_folder
+from krm_fn.sources.source import about_folder
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -10,17 +10,20 @@ from krm_fn.base.paths import Path, as_map, dotted, get, with_integers
 from krm_fn.base.redaction import Place, reach, redact_at, shown_path
 from krm_fn.base.value import Value
 from krm_fn.explaining.attribution import TOPOLOGY, Attributed, attributed
-from krm_fn.explaining.inference import inferred
 from krm_fn.explaining.inputs import CONFIGURATION, DEFAULT, MATCHERS, OWN, PATCH, Giver, Givers, ValueSource
 from krm_fn.explaining.rendering import Rendering
 from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.holders import DOMAIN, holder_of, template_path
+from krm_fn.kubevirt.releases import Release
+from krm_fn.kubevirt.resolve import MATCHERS as RESOLVED
+from krm_fn.kubevirt.resolve.lookup import Lookup
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from krm_fn.pipeline.patching import Applying
 
@@ -270,3 +273,41 @@ def _wishes(preference: Found | None) -> list[str]:
 
 def _counted(number: Any, plural: str) -> str:
     return f"{number} {plural[:-1] if number == 1 else plural}"
+
+
+class Inferred(Value):
+    """The volume that a matcher names, and the object with the label: the last of `chain`. `path` is the label's place."""
+
+    volume: str
+    chain: tuple[Entry, ...]
+    path: Path
+
+
+class Noting(Lookup):
+    """A lookup that notes what it finds."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        super().__init__(bundle)
+        self.noted: list[Entry] = []
+
+    def find(self, kind: str, namespace: str, name: str) -> Entry | None:
+        found = super().find(kind, namespace, name)
+        if found is not None:
+            self.noted.append(found)
+        return found
+
+
+def inferred(vm: Object, field: str, entry: Entry, bundle: Bundle, release: Release) -> Inferred | None:
+    """How the matcher of a VM at `spec.FIELD` got its name; None if the VM has the name itself."""
+    volume = get(vm, ("spec", field, "inferFromVolume"))
+    if not volume:
+        return None
+    from krm_fn.kubevirt.resolve.infer import NotInferred, infer  # few VMs infer
+
+    matcher, lookup = next(each for each in RESOLVED if each.field == field), Noting(bundle)
+    try:
+        infer(vm, matcher, namespace=effective_namespace(entry.obj), lookup=lookup, release=release)
+    except NotInferred:  # the policy lets the VM do without
+        return None
+    path = ("metadata", "labels", matcher.name_label)
+    return Inferred(volume=volume, chain=tuple(lookup.noted), path=path)

@@ -6,33 +6,44 @@ Each method answers one request about a place in a file. None of them fails for 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from krm_fn.base.bundle import CLUSTER_KINDS, effective_namespace
 from krm_fn.base.errors import RenderError
+from krm_fn.base.markdown import code
 from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import get
+from krm_fn.changes.diffing import compare
+from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.sides import side
+from krm_fn.changes.summary import called
 from krm_fn.config.repository import NAME
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.kubevirt.releases import not_measured
 from krm_fn.kubevirt.resolve.matcher import INSTANCETYPE
+from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp import sizes
 from krm_fn.lsp.answers import Action, Completion, Diagnostic, Hint, Hover, Symbol
-from krm_fn.lsp.completions import completions
-from krm_fn.lsp.diagnostics import actions, diagnostics, edits_of
+from krm_fn.lsp.diagnostics import actions, diagnostics, edits_of, symbols
 from krm_fn.lsp.givers import ExplainedMachine, explained
-from krm_fn.lsp.history import before, change, committed
-from krm_fn.lsp.hovers import HoverFacts, hover
+from krm_fn.lsp.hovers import HoverFacts, completions, hover
 from krm_fn.lsp.index import Name, NameIndex, NamePlace
 from krm_fn.lsp.sizes import Key, Machines, hints, key_of
-from krm_fn.lsp.symbols import symbols
 from krm_fn.lsp.workspace import EditorWorkspace
 from krm_fn.pipeline.linting import CONVERTIBLE
+from krm_fn.repositories import commits
 from krm_fn.repositories.conversions import quick_fix
 from krm_fn.repositories.homes import Material
+
+if TYPE_CHECKING:
+    from krm_fn.lsp.sizes import Key
+    from krm_fn.lsp.workspace import EditorWorkspace
+
 
 # What concerns the whole workspace: its config.
 ALL = (NAME,)
@@ -237,3 +248,44 @@ class Session:
 def path_of(file: str) -> str:
     """A file by its name in the workspace: relative to the working directory, with forward slashes."""
     return os.path.relpath(os.path.realpath(file), os.path.realpath(os.curdir)).replace(os.sep, "/")
+
+
+MOST_CHANGES = 8
+
+
+def before(workspace: EditorWorkspace, file: str) -> Sequence[Any] | None:
+    """The objects of the target of a file as the last commit has them; None where there is none, or no program may start."""
+    texts = committed(workspace.inputs(file)) if workspace.may_build else None
+    return None if texts is None else workspace.objects_with(file, texts)
+
+
+def committed(names: Iterable[str]) -> dict[str, bytes] | None:
+    """The texts of files in the last commit, by their resolved names; empty for new ones. None where there is no commit."""
+    try:
+        repository = commits.repository_of(".")
+        commit = repository.commit("HEAD")
+        files = {str(Path(repository.root, entry.path)): entry for entry in repository.entries(commit)}
+        wanted = {str(Path(each).resolve()) for each in names}
+        texts = {
+            str(Path(repository.root, entry.path)): data
+            for entry, data in repository.contents(entry for path, entry in files.items() if path in wanted)
+        }
+    except RenderError:
+        return None
+    return {path: texts.get(path, b"") for path in wanted}
+
+
+def change(old: Sequence[Any], new: Sequence[Any], config: Config, key: Key) -> str:
+    """What became of one machine, in Markdown; "" where nothing did."""
+    answer = compare(side([*old], config), side([*new], config), Assumptions())
+    found = next((each for each in answer["vms"] if (each["kind"], each["namespace"], each["name"]) == key), None)
+    if found is None:
+        return ""
+    lines = [f"Against the last commit: **{called(found) or found['change']}**"]
+    lines += [f"- {_change(each)}" for each in found.get("changes", ())[:MOST_CHANGES]]
+    return "\n".join(lines)
+
+
+def _change(each: Object) -> str:
+    values = [code(str(each[side])) for side in ("old", "new") if each.get(side) is not None]
+    return f"{each['part']}: {' → '.join(values)}" if values else str(each["part"])

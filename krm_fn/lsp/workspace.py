@@ -20,6 +20,7 @@ from krm_fn.lsp.index import NameIndex, Occurrence, occurrences
 from krm_fn.lsp.outline import Outline
 from krm_fn.repositories import building
 from krm_fn.repositories.builds import Builds
+from krm_fn.repositories.clusters import validating
 from krm_fn.repositories.fixes import Fix, agreed
 from krm_fn.repositories.flux_values import DELIVERING, HOLDING
 from krm_fn.repositories.homes import Material
@@ -31,7 +32,7 @@ from krm_fn.repositories.pools import tidied
 from krm_fn.repositories.running import taken_of, used_by_others, without_used
 from krm_fn.repositories.sharing import NOTHING, Offer, Taken, offered_by_cluster, offers, runs
 from krm_fn.repositories.types import Target
-from krm_fn.repositories.workspace import Asked, validating
+from krm_fn.repositories.workspace import Asked
 from krm_fn.repositories.workspace import Workspace as Searched
 from krm_fn.sources.files import KUSTOMIZATIONS, SUFFIXES, content, is_within, read_found, repository, with_unsaved
 from krm_fn.sources.salvage import findings as salvaged

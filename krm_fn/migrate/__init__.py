@@ -194,17 +194,16 @@ def migrate(
     items: Sequence[Any],
     release: Release,
     *,
-    severity: Mapping[str, str] | None = None,
     places: Sequence[tuple[str, int]] = (),
     ways: Sequence[Way] = (),
 ) -> tuple[list[Any], tuple[Finding, ...]]:
     """All items, and the findings. Items that do not change are the same objects as before; new items come last.
 
-    `severity` maps rule ids to severities, or "off"; `places` has file and index of each item, if the caller knows them. `ways`
-    has release and severity of each item, where these differ; presets, which concern several items, are then migrated for
-    `release`.
+    `places` has file and index of each item, if the caller knows them. `ways` has release and severities of rules of each item,
+    where these differ; presets, which concern several items, are then migrated for `release`.
     """
-    bundle, same = Bundle(items, places), (release, severity or {})
+    bundle = Bundle(items, places)
+    same: Way = (release, {})
     migrations = {each: Migration(bundle, each) for each in dict.fromkeys((release, *(way[0] for way in ways)))}
     released = ((entry, migrations[ways[entry.item][0] if ways else release]) for entry in bundle.entries)
     changes = ((entry, (), rewritten(entry, migration)) for entry, migration in released)

@@ -41,9 +41,9 @@ def completed(facts: BundleFacts, instances: Instances, refused: Iterable[Admiss
         or any(get(vm.vm, STRATEGY) for vm in facts.vms)
         or facts.bundle.of_kind(MIGRATION)
     ):
-        from krm_fn.pipeline import evictions
+        from krm_fn.pipeline import bounds
 
-        facts = evictions.with_evictions(facts, instances)
+        facts = bounds.with_evictions(facts, instances)
     if facts.surroundings.ignored is not None:
         from krm_fn.pipeline import drift
 

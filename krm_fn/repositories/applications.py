@@ -20,7 +20,7 @@ from krm_fn.kubevirt.updates.applying import patched
 from krm_fn.repositories import charts, delivering
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.graph import all_below
-from krm_fn.repositories.helm_calls import is_one_file
+from krm_fn.repositories.guard import is_one_file
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import ChartRelease, Delivery, Target
 from krm_fn.sources.files import is_within, read_found

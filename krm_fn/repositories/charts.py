@@ -16,7 +16,7 @@ from krm_fn.base.objects import Object, group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.redaction import hides_text, holds_secret
 from krm_fn.repositories import guard
-from krm_fn.repositories.helm_calls import link_out, unfetched
+from krm_fn.repositories.guard import link_out, unfetched
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import ChartRelease, Problem, Target
 from krm_fn.sources import reading

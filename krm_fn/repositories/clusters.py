@@ -103,6 +103,11 @@ def as_it_is(given: Config) -> Config:
     return given
 
 
+def validating(given: Config) -> Config:
+    """The config to judge with where nothing is written."""
+    return given.but(mode="validate")
+
+
 class Configs:
     """The configs of one run; each file is read once.
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object, Ref, ref_of
 from krm_fn.base.paths import get
 from krm_fn.converting.rewriting import Rewriting, ToInstancetype, matchers_of
@@ -20,13 +19,12 @@ from krm_fn.kubevirt.holders import vm_path
 from krm_fn.pipeline.capacity import facts_of
 from krm_fn.pipeline.conversions import Conversions
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.repositories.fixes import Fix, fixed
+from krm_fn.repositories.fixes import Fix, NewText, rewritten
 from krm_fn.repositories.homes import Material
 from krm_fn.repositories.writers import WritingPlace
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sources import reading
-from krm_fn.sources.files import Stamp, read_found
 from krm_fn.yamlio.compare import same
 
 CHART, UNKNOWN = "a chart makes it", "the file that it stands in is not known"
@@ -169,42 +167,13 @@ def _fix(part: VmDocument, new: Any) -> Fix:
     return Fix(file=file, item=item, path=path, inside=inside, current=part.written, proposed=new)
 
 
-class NewText(NamedTuple):
-    """The new text of a file, with the state in which it was read, None for a new file."""
-
-    file: str
-    before: bytes
-    after: bytes
-    stamp: Stamp | None
-
-    @property
-    def real(self) -> str:
-        """The resolved name of the file."""
-        return self.stamp.real if self.stamp else os.path.realpath(self.file)
-
-
 def texts(edits: Sequence[BaseEdit]) -> tuple[list[NewText], list[BaseEdit]]:
     """The new texts of files, and the edits that can't be written, which are not in the texts."""
     left: list[BaseEdit] = []
     while True:
-        made, failed = _texts(each.fixes for each in edits if each not in left)
+        wanted = [fix for each in edits if each not in left for fix in each.fixes]
+        made = list(rewritten(wanted))
+        failed = {fix.place for fix in wanted} - {fix.place for each in made for fix in each.fixes}
         if not failed:
             return made, left
         left += (each for each in edits if each not in left and any(fix.place in failed for fix in each.fixes))
-
-
-def _texts(edits: Iterable[Sequence[Fix]]) -> tuple[list[NewText], set[Any]]:
-    by_file: dict[str, dict[Any, Fix]] = {}
-    for fix in (fix for each in edits for fix in each):
-        by_file.setdefault(os.path.realpath(fix.file), {})[fix.place] = fix
-    made, failed = list[NewText](), set[Any]()
-    for fixes in by_file.values():
-        file = next(iter(fixes.values())).file
-        try:
-            data, stamp = read_found(file)
-            new, done = fixed(data, fixes.values())
-        except (OSError, InputError):
-            new, done, data, stamp = b"", [], b"", Stamp(real=file, state=())
-        failed |= fixes.keys() - {fix.place for fix in done}
-        made.append(NewText(file, data, new, stamp))
-    return made, failed

@@ -1,6 +1,7 @@
 """What `explain` says of a unit: of its objects, and of those in its templates, whose parameters have their default values.
 
 Where this program is a step on the way to the cluster, it says that of what leaves, and which step gave what.
+Each source has its file, line and column. A value of a built target leads to where it is written.
 """
 
 from __future__ import annotations

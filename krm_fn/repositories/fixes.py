@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn import yamlio
+from krm_fn.base.errors import InputError
 from krm_fn.base.paths import Path, get, put_in
 from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET, Finding
 from krm_fn.repositories.writers import WritingPlace
 from krm_fn.rules.registry import ALWAYS, CASE, declared
 from krm_fn.sources import reading
+from krm_fn.sources.files import Stamp, read_found, read_named
 from krm_fn.sources.source import text_with
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.texts import Text
@@ -128,6 +130,39 @@ def _unanimous(fixes: list[Fix | None]) -> Fix | None:
     """The fix that all are, None where they differ."""
     first = fixes[0]
     return first if first and all(each and each.agrees(first) for each in fixes) else None
+
+
+class NewText(NamedTuple):
+    """The new text of a file with the fixes that are in it, and the state in which the file was read, None for a new file."""
+
+    file: str
+    before: bytes
+    after: bytes
+    stamp: Stamp | None
+    fixes: tuple[Fix, ...] = ()
+
+    @property
+    def real(self) -> str:
+        """The resolved name of the file."""
+        return self.stamp.real if self.stamp else os.path.realpath(self.file)
+
+
+def rewritten(fixes: Iterable[Fix], named: Container[str] = ()) -> Iterator[NewText]:
+    """The files of fixes, each with those that can be made. `named` are files that a user names.
+
+    A file that can't be read is left out.
+    """
+    by_file: dict[str, dict[Place, Fix]] = {}
+    for fix in fixes:
+        by_file.setdefault(os.path.realpath(fix.file), {})[fix.place] = fix
+    for wanted in by_file.values():
+        file = next(iter(wanted.values())).file
+        try:
+            data, stamp = read_named(file) if file in named else read_found(file)
+            new, made = fixed(data, wanted.values())
+        except (OSError, InputError):
+            continue  # the findings remain
+        yield NewText(file, data, new, stamp, tuple(made))
 
 
 def fixed(data: bytes, fixes: Iterable[Fix]) -> tuple[bytes, list[Fix]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
-from krm_fn.repositories.helm_calls import link_out
+from krm_fn.repositories.guard import link_out
 from krm_fn.repositories.kustomization import (
     DATA,
     FILES,

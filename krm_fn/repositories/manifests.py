@@ -12,7 +12,7 @@ from krm_fn.kubevirt.holders import SERVED
 from krm_fn.pipeline.modes import PREFIX, replaced
 from krm_fn.pipeline.stages import POLICY
 from krm_fn.sources import steps
-from krm_fn.sources.skipping import TOOL_GROUPS
+from krm_fn.sources.source import TOOL_GROUPS
 
 INTERNAL = (
     "internal.config.kubernetes.io/",

@@ -33,11 +33,6 @@ from krm_fn.sources.steps import PIPELINE, Step
 NO_PACKAGE = Package(folder="")
 
 
-def validating(given: Config) -> Config:
-    """The config to judge with where nothing is written."""
-    return given.but(mode="validate")
-
-
 def nothing(_: str) -> bool:
     """False for every path."""
     return False
@@ -46,21 +41,23 @@ def nothing(_: str) -> bool:
 class Asked(Value):
     """What a command was asked to read, and how.
 
-    `root` is the folder with the whole repository, "" for the git tree. `reach` is a folder beyond which nothing is read.
-    `config_file` is the config that a flag names. `laid` lays the values of flags over a config, `checking` makes of that
-    the config to judge with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths
-    that are not read. `target` and `cluster` are the names of the only target and the only cluster that are wanted, "" for
-    all. `variables` are values that deliveries take from outside git. `apart`: the files of each folder are a unit of their
-    own; else all files with the same settings are one. `whole`: all kustomizations are wanted, also those that hold nothing
-    that counts. `applied`: what Flux applies is a target, in place of what it is made of. `using` gives what builds
-    Kustomizations of Flux that apply others.
+    `near` are more paths whose configs count. `root` is the folder with the whole repository, "" for the git tree. `reach` is a
+    folder beyond which nothing is read. `config_file` is the config that a flag names; `trusted`: who runs this names it, else
+    a file of the repository does. `laid` lays the values of flags over a config, `checking` makes of that the config to judge
+    with. `exclude` are globs, relative to the working directory; `leaves_out` is true of more paths that are not read. `target`
+    and `cluster` are the names of the only target and the only cluster that are wanted, "" for all. `variables` are values that
+    deliveries take from outside git. `apart`: the files of each folder are a unit of their own; else all files with the same
+    settings are one. `whole`: all kustomizations are wanted, also those that hold nothing that counts. `applied`: what Flux
+    applies is a target, in place of what it is made of. `using` gives what builds Kustomizations of Flux that apply others.
     """
 
     paths: tuple[str, ...] = (os.curdir,)
     kustomizations: tuple[str, ...] = ()
     root: str = ""
     reach: str = os.curdir
+    near: tuple[str, ...] = ()
     config_file: str | None = None
+    trusted: bool = True
     isolated: bool = False
     laid: Callable[[Config], Config] = staticmethod(as_it_is)
     checking: Callable[[Config], Config] = staticmethod(as_it_is)
@@ -99,12 +96,13 @@ class Workspace:
     def __init__(self, asked: Asked) -> None:
         self.asked = asked
         self.configs = Configs(
-            asked.paths,
+            (*asked.paths, *asked.near),
             file=asked.config_file,
             isolated=asked.isolated,
             flags=asked.laid,
             exclude=asked.exclude,
             build_flags=asked.build_flags,
+            trusted=asked.trusted,
         )
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
         self._searched: dict[tuple[str, ...], Discovery] = {}  # what is in folders, as nothing delivers it

@@ -26,8 +26,7 @@ from krm_fn.sources import reading
 from krm_fn.sources.files import GIT, KUSTOMIZATIONS, SUFFIXES, TEMPLATES, content, is_file, is_unsaved
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.salvage import Lost, repairing
-from krm_fn.sources.skipping import may_hide
-from krm_fn.sources.source import ANY, Source, Sources
+from krm_fn.sources.source import ANY, Source, Sources, may_hide
 
 Placed = tuple[str, str]  # a file, and the namespace that kustomizations set there, "" for none
 

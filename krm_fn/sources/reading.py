@@ -22,8 +22,7 @@ from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.rules.facts.inputs import SkippedFile
 from krm_fn.sources.files import Paths, Stamp, read_found, refuse_links_out
-from krm_fn.sources.skipping import about_folder, why_skipped
-from krm_fn.sources.source import Source, Sources
+from krm_fn.sources.source import Source, Sources, about_folder, why_skipped
 
 if TYPE_CHECKING:
     from krm_fn.sources.steps import Step

@@ -19,7 +19,7 @@ from krm_fn.rules.facts.inputs import InputFacts, SkippedFile
 from krm_fn.rules.shared.available_objects import GROUPS
 from krm_fn.sources.files import read_found
 from krm_fn.sources.reading import TemplateError, read_text
-from krm_fn.sources.skipping import may_have
+from krm_fn.sources.source import may_have
 
 MARK = b"---"
 KIND = expression(rb"""^["']?kind\b""", re.MULTILINE)

@@ -175,7 +175,7 @@ class Writing:
 
         True if a part of the list outside the items has such an alias.
         """
-        from krm_fn.yamlio.aliases import Aliases
+        from krm_fn.yamlio.rewrite import Aliases
 
         return Aliases(self.text, self.items, self.gone, changed).write_out()
 

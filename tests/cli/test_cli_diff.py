@@ -186,7 +186,7 @@ def test_a_setting_of_the_cluster_can_be_a_flag(sides: Path) -> None:
 
 def test_a_vm_that_cannot_migrate_takes_no_memory(sides: Path) -> None:
     (sides / "head" / "vm.yaml").write_text(BASE.replace("2Gi", "4Gi"))
-    ran = run("diff", "base", "head", "--not-migratable", "--fail-on", "restart", cwd=sides)
+    ran = run("diff", "base", "head", "--migratable", "false", "--fail-on", "restart", cwd=sides)
     assert ran.returncode == 1
     assert "only available for migratable VMs" in ran.stdout
 

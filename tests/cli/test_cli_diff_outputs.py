@@ -21,7 +21,7 @@ from krm_fn.cli.changes_groups import grouped
 from krm_fn.cli.changes_markdown import LEGEND, markdown_of
 from krm_fn.cli.changes_text import text_of
 from krm_fn.cli.changes_words import OF_VM
-from krm_fn.cli.pens import TEXT
+from krm_fn.cli.output_files import TEXT
 
 Object = dict[str, Any]
 COMMENT = 65_536  # what GitHub takes

@@ -23,7 +23,7 @@ from krm_fn.repositories.rendering import objects_of
 from krm_fn.repositories.running import run as run_units
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources.reading import unwatched
-from krm_fn.sources.skipping import TOOL_GROUPS
+from krm_fn.sources.source import TOOL_GROUPS
 from krm_fn.sources.steps import is_local
 
 OF_HOSTS = ("internal.config.kubernetes.io/", "config.kubernetes.io/", "config.k8s.io/", "kubevirt-render.dev/local")

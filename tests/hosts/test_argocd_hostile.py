@@ -16,7 +16,7 @@ import pytest
 from checking import run
 from running import ROOT
 
-from krm_fn.repositories import helm_calls
+from krm_fn.repositories import guard
 
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: built\n"
 RECORDER = f'#!/bin/sh\nfor word; do printf "%s\\n" "$word" >>"$RECORD"; done\ncat <<E\n{OBJECT}E\n'
@@ -399,7 +399,7 @@ def test_a_chart_is_not_unpacked_into_the_folder_of_the_guards_files(app: App, p
     (scratch / "tmp").mkdir(parents=True)
     (scratch / "tmp" / "link").symlink_to("../helm")
     script = tmp_path / "guarded"
-    script.write_text(helm_calls.guarded(str(app.tools / "helm"), folders=[str(app.repository)], scratch=scratch, network=True))
+    script.write_text(guard.guarded(str(app.tools / "helm"), folders=[str(app.repository)], scratch=scratch, network=True))
     script.chmod(0o755)
     for folder, code in ((f"{scratch}/{place}", 1), (f"{scratch}/tmp/clone/charts", 0), (str(app.folder), 0)):
         words = ["pull", "--untar", "--untardir", folder, "--repo", "https://charts.example.com", "api"]

@@ -17,7 +17,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.hosts import function
 from krm_fn.yamlio.documents import read_list
 from krm_fn.yamlio.plain import text as plain
-from krm_fn.yamlio.plain.items import read_item
+from krm_fn.yamlio.plain.text import read_item
 
 Run = Callable[[bytes, io.BytesIO, io.StringIO], int]
 

@@ -11,8 +11,7 @@ from committing import NOBODY, commit, git
 from trees import tree
 
 from krm_fn.base.errors import UsageError
-from krm_fn.lsp.history import committed
-from krm_fn.lsp.session import Session
+from krm_fn.lsp.session import Session, committed
 from krm_fn.repositories import commits
 from krm_fn.repositories.complaints import explanation
 from krm_fn.repositories.git import repository_of

@@ -13,7 +13,7 @@ from trees import tree
 
 from krm_fn.base import programs
 from krm_fn.lsp.session import Session
-from krm_fn.repositories import guard, helm_calls
+from krm_fn.repositories import guard
 
 VM = """\
 apiVersion: kubevirt.io/v1
@@ -260,7 +260,7 @@ def test_a_schema_of_a_charts_values_reaches_no_server(here, server):
 )
 def test_values_are_held_against_a_schema_only_if_it_needs_nothing_else(tmp_path, name, schema, flags):
     tree(tmp_path, {name: schema})
-    assert helm_calls.unfetched(str(tmp_path)) == flags
+    assert guard.unfetched(str(tmp_path)) == flags
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

@@ -33,10 +33,10 @@ from krm_fn.findings.finding import Finding
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Outcome
 from krm_fn.repositories import loading
+from krm_fn.repositories.clusters import validating
 from krm_fn.repositories.judging import judge
 from krm_fn.repositories.loading import Options
 from krm_fn.repositories.sharing import NOTHING
-from krm_fn.repositories.workspace import validating
 from krm_fn.sources.places import Places
 from krm_fn.sources.source import Sources
 

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from krm_fn.base.console import NAME, one_line, printable
-from krm_fn.base.markdown import code, prose
+from krm_fn.base.markdown import code, fitting, prose
 from krm_fn.base.paths import dotted
 from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MARK = f"<!-- {NAME} check -->"
 # GitHub takes 65,536 characters in a comment; GitLab takes more.
 LONGEST = 60_000
+MORE = "| | | | and {} more |"
 ICONS = {"error": ":x:", "warning": ":warning:", "info": ":information_source:"}
 
 
@@ -27,28 +28,17 @@ def write(report: CheckReport) -> str:
     lines = [MARK, f"### {NAME}: {found}{prose(report.figures) if report.since else report.figures}"]
     if report.findings:
         lines += ["", "| | place | object | finding |", "|---|---|---|---|"]
-        lines += _fitting([_row(finding) for finding in report.findings], LONGEST * 3 // 4)
+        lines += fitting([_row(finding) for finding in report.findings], LONGEST * 3 // 4, MORE)
     if report.suppressed:
         rows = [f"| {_row(each.finding)[2:]} {prose(each.reason or each.by)} |" for each in report.suppressed]
         summary = f"<details><summary>{len(report.suppressed)} suppressed</summary>"
         lines += ["", summary, "", "| | place | object | finding | reason |", "|---|---|---|---|---|"]
-        lines += [*_fitting(rows, LONGEST // 10), "", "</details>"]
+        lines += [*fitting(rows, LONGEST // 10, MORE), "", "</details>"]
     if report.gone:
         summary = f"<details><summary>{len(report.gone)} gone since {escape(printable(one_line(report.since)))}</summary>"
         lines += ["", summary, "", "| | place | object | finding |", "|---|---|---|---|"]
-        lines += [*_fitting([_row(finding) for finding in report.gone], LONGEST // 10), "", "</details>"]
+        lines += [*fitting([_row(finding) for finding in report.gone], LONGEST // 10, MORE), "", "</details>"]
     return "\n".join(lines) + "\n"
-
-
-def _fitting(rows: list[str], limit: int) -> list[str]:
-    """As many rows as fit, and how many are left out."""
-    kept: list[str] = []
-    for row in rows:
-        limit -= len(row) + 1
-        if limit < 0:
-            return [*kept, f"| | | | and {len(rows) - len(kept)} more |"]
-        kept.append(row)
-    return kept
 
 
 def _row(finding: Finding) -> str:

@@ -12,9 +12,9 @@ from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.base.wording import show
 from krm_fn.hosts.argocd import flags
 from krm_fn.hosts.argocd.flags import WantedFlags
-from krm_fn.repositories import building, guard, helm_calls
+from krm_fn.repositories import building, guard
 from krm_fn.repositories.discovery import target_of
-from krm_fn.repositories.helm_calls import RefusedWordError
+from krm_fn.repositories.guard import RefusedWordError
 from krm_fn.sources import reading
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.source import Sources
@@ -82,7 +82,7 @@ def _allowed(program: str, wanted: WantedFlags, folder: Path, environment: Mappi
     """The application's flags in the form for the program. Raises: ConfigError for a flag that it may not set."""
     known, places = flags.ALLOWED[program], (_repository(folder, environment),)
     try:
-        return list(flags.permitted(wanted.words, known, lambda name: helm_calls.is_one_file(name, folder, places)))
+        return list(flags.permitted(wanted.words, known, lambda name: guard.is_one_file(name, folder, places)))
     except RefusedWordError as error:
         *names, last = (flag.name for flag in known)
         reason = error.reason or (
@@ -125,9 +125,9 @@ def _printed(
     root = _repository(folder, environment)
     name, chosen = " ".join(command[:2]), "helm"
     if program == "helm":
-        if link := helm_calls.link_out(str(folder), [root]):
+        if link := guard.link_out(str(folder), [root]):
             raise InputError(f"{link} is a link out of the repository; replace it by what it leads to")
-        words += [] if network else helm_calls.unfetched(str(folder))
+        words += [] if network else guard.unfetched(str(folder))
     else:
         words, chosen = _without_helm(words)
         target = target_of(str(folder), [str(root)])

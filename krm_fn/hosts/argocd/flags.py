@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from krm_fn.base.value import Value
-from krm_fn.repositories.helm_calls import Flag, RefusedWordError, read
+from krm_fn.repositories.guard import Flag, RefusedWordError, read
 
 KUSTOMIZE = (
     Flag(name="--enable-helm"),  # behind `helm`

@@ -192,7 +192,7 @@ def test_definitions_beside_the_bundle_go_before_its_own() -> None:
 
 
 def test_the_flag_reads_the_definitions_of_a_folder(tmp_path: Path) -> None:
-    from krm_fn.cli.file_flags import read_schemas
+    from krm_fn.cli.build_flags import read_schemas
 
     (tmp_path / "crd.yaml").write_text(
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\n---\n"
@@ -202,7 +202,7 @@ def test_the_flag_reads_the_definitions_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_definitions_is_an_error(tmp_path: Path) -> None:
-    from krm_fn.cli.file_flags import read_schemas
+    from krm_fn.cli.build_flags import read_schemas
 
     (tmp_path / "map.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n")
     with pytest.raises(InputError, match="no CustomResourceDefinition found in"):
