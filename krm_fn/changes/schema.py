@@ -8,14 +8,12 @@ from krm_fn.changes.data import KINDS as DATA_KINDS
 from krm_fn.changes.effects import LIVE, MIGRATION, NEW, NEXT_START, PARTS, RESTART
 from krm_fn.changes.owners import KINDS
 from krm_fn.changes.owners import SOURCES as OWN
+from krm_fn.changes.parts_schema import names, sizes, steps
 from krm_fn.changes.pins import EDITED, REMOVED
 from krm_fn.changes.policies import STAGE as POLICY_STAGE
 from krm_fn.changes.policies import UNEVALUATED
 from krm_fn.changes.renames import SIGNS
-from krm_fn.changes.renames_schema import names
-from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
-from krm_fn.changes.upgrade_schema import steps
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
