@@ -17,11 +17,10 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.changes import policies
 from krm_fn.changes.data import Data, left_by
-from krm_fn.changes.instance_records import instance_record, replica_set_record
+from krm_fn.changes.maker_records import instance_record, pool_record, replica_set_record
 from krm_fn.changes.opened_gates import OpenedGates
 from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, POOL, REPLICA_SET, VM, Key, key_of, owner_of
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
-from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import NOTHING, is_worth_telling, refused_record
 from krm_fn.changes.renames import SIZES, Rename, place, renames
 from krm_fn.changes.repeats import Repeats

@@ -7,7 +7,7 @@ from krm_fn.kubevirt.releases import is_measured
 from krm_fn.pipeline.capacity import demands_of
 from krm_fn.pipeline.stopped import Instances
 from krm_fn.rules.facts.bundles import BundleFacts
-from krm_fn.rules.facts.quotas import QuotaFacts
+from krm_fn.rules.facts.completed import QuotaFacts
 from krm_fn.sizing import quotas
 from krm_fn.sizing.quotas import QuotaUse
 from krm_fn.sizing.rows import compared
