@@ -35,7 +35,7 @@ def _beside_machines(*kinds: str) -> Callable[[BundleFacts], object]:
 _has_machines = _has(*(holder.kind for holder in SERVED.values()))
 
 NEEDS: Needs = {
-    "blocked_drain": _has_machines,
+    "blocked_drain": lambda facts: facts.evictions,
     "changed_in_later_release": uses_catalogue,
     "clear_text_password": _asked("clear-text-password"),
     "contradictory_data_volume": _has("DataVolume", *(holder.kind for holder in RENDERED)),
