@@ -43,7 +43,6 @@ NEEDS: Needs = {
     "could_use_instancetype": lambda facts: facts.conversions,
     "decimal_memory": _has(*(holder.kind for holder in SERVED.values()), *MATCHERS[0].kinds),
     "disk_in_two_machines": _has_machines,
-    "drain_without_target": _has_machines,
     "duplicate_firmware_serial": _has_machines,
     "duplicate_firmware_uuid": _has_machines,
     "duplicate_mac_address": _has_machines,
