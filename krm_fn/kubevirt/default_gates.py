@@ -23,6 +23,8 @@ Concerned = Callable[[Object, str, Bundle], Iterable[str]]
 
 INJECTOR = "network-resources-injector"
 INJECTED_BY = ("Deployment", "DaemonSet", "MutatingWebhookConfiguration")
+# What says only which nodes have a bridge: the VM starts without asking for it.
+MARKERS = ("bridge.network.kubevirt.io/", "ovs-cni.network.kubevirt.io/")
 DRA = "Kubernetes 1.34 and a DRA driver for {}, or the next start waits for it"
 
 
@@ -54,7 +56,8 @@ def _resources(spec: Object, namespace: str, bundle: Bundle) -> Iterator[str]:
     for network in as_list(spec.get("networks")):
         space, slash, name = text(get(network, ("multus", "networkName"))).rpartition("/")
         found = bundle.find("NetworkAttachmentDefinition", space if slash else namespace, name) if name else None
-        if resource := text(annotations_of(found.obj).get(RESOURCE_NAME)) if found else "":
+        resource = text(annotations_of(found.obj).get(RESOURCE_NAME)) if found else ""
+        if resource and not resource.startswith(MARKERS):
             yield resource
 
 

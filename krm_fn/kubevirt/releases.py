@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Iterable
+from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.errors import ConfigError
 from krm_fn.base.value import Value
 
@@ -64,8 +64,15 @@ class Release(Value):
         return any(self.version >= each and (each is bound[-1] or self.version[:2] == each[:2]) for each in bound)
 
     def rows(self, table: Iterable[Row]) -> list[Row]:
-        """The rows of a table that the release has."""
-        return [row for row in table if self.within(since=row.since, until=row.until)]
+        """The rows of a table that the release has. Tables are constants, so that each is gone through once."""
+        key = self.version, id(table)
+        if key not in _ROWS:
+            _ROWS[key] = table, [row for row in table if self.within(since=row.since, until=row.until)]
+        return _ROWS[key][1]
+
+
+# By release and number of a table, which is kept, so that no other gets its number; filled by `Release.rows`.
+_ROWS: dict[tuple[Version, int], tuple[Any, list[Any]]] = {}
 
 
 def parse(text: str) -> Release:

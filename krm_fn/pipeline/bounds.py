@@ -18,8 +18,7 @@ from krm_fn.pipeline.refusals import refused
 from krm_fn.pipeline.starts import Starts
 from krm_fn.pipeline.stopped import Instances
 from krm_fn.rules.facts.bundles import BundleFacts
-from krm_fn.rules.facts.evictions import EvictionFacts
-from krm_fn.rules.facts.quotas import QuotaFacts
+from krm_fn.rules.facts.completed import EvictionFacts, QuotaFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.shared.drains import migrated
 from krm_fn.sizing import quotas

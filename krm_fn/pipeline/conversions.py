@@ -32,7 +32,7 @@ from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.resolve import MATCHERS, Resolver
 from krm_fn.pipeline.starts import Starts
 from krm_fn.rules.facts.bundles import BundleFacts
-from krm_fn.rules.facts.conversions import ConversionFacts
+from krm_fn.rules.facts.completed import ConversionFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sizing.demands import rendered
 

@@ -20,7 +20,7 @@ from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.facts import gather
 from krm_fn.rules.facts.bundles import BundleFacts
-from krm_fn.rules.facts.drifts import DriftFacts, Respelling
+from krm_fn.rules.facts.completed import DriftFacts, Respelling
 from krm_fn.rules.facts.vms import VmFacts
 
 # Stands for any entry of a list, or any key of a map, in a path.

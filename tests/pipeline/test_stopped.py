@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+import measured
 import pytest
 from functions import instancetype, resource_list, told, vm
 from measured import files
@@ -18,6 +21,14 @@ from krm_fn.pipeline.refusals import refused
 from krm_fn.pipeline.stopped import Instances, is_sure
 
 DOMAIN = ("spec", "template", "spec", "domain")
+EVERY = int(os.environ.get("STARTS_EVERY", measured.SAMPLE))  # one measured bundle of so many
+# The pods of earlier releases are not known, and so neither are their capacity and what a change does.
+EARLIER = ("v1.0.1", "v1.1.1", "v1.2.2", "v1.3.1")
+WITH_PODS = [
+    name for name in files("admission", "fuzz", "inference", "migratable", "objects", "pods") if name[-6:] not in EARLIER
+]
+# What stops an instance behind its own admission: the API server gets its pod, or the node its machine.
+BEHIND_ADMISSION = ("Kubernetes refuses the pod", "virt-handler", "qemu has no")
 
 
 def machine(name="web", *, size="1Gi", **spec):
@@ -174,6 +185,67 @@ def test_a_vm_that_never_starts_counts_as_refused_and_has_no_pod():
         ("fleet", why, False),
     ]
     assert (found["totals"]["refused"], found["totals"]["pods"]) == (4, 1)
+
+
+def machines(found):
+    """The records or references of objects, each by its kind, namespace and name."""
+    return {(each["kind"], each.get("namespace") or "default", each["name"]): each for each in found}
+
+
+def of_check(case):
+    """The messages about each machine of a bundle that never starts, and the objects that have another error."""
+    errors = [each for each in krm_fn.process(measured_list(case, mode="validate"))["results"] if each["severity"] == "error"]
+    starts, others = {}, set()
+    for each in errors:
+        (place,) = machines([each["resourceRef"]]) if "resourceRef" in each else [()]
+        if each["tags"]["rule"] == "never-starts":
+            starts.setdefault(place, []).append(each["message"])
+        else:
+            others.add(place)
+    return starts, others
+
+
+@pytest.mark.parametrize("kind", ["admission", "fuzz", "inference", "migratable", "objects", "pods"])
+def test_check_capacity_and_diff_name_the_same_machines_that_never_start(kind):
+    wrong, count = [], 0
+    for name in files(kind):
+        for case in measured.cases(name, every=EVERY) if name[-6:] not in EARLIER else ():
+            given = {"config": {}, **case}
+            new = measured_list(given)
+            (starts, others), records = of_check(given), machines(krm_fn.capacity(new)["vms"])
+            kinds = {kind for kind, _, _ in records}
+            old = {**new, "items": [item for item in new["items"] if item["kind"] not in kinds]}
+            created = machines(krm_fn.diff(old, new)["vms"])
+            for place in records.keys() - others:
+                count += 1
+                if not (place in starts) == ("refused" in records[place]) == ("startError" in created[place]):
+                    wrong.append((case["id"], place))
+    assert wrong == []
+    assert count
+
+
+@pytest.mark.parametrize("name", files("starts"))
+def test_a_vm_is_told_never_to_start_where_kubevirt_refuses_its_instance(name, cases):
+    answers = {(each["of"], each["case"]): each["expect"] for each in cases(name)}
+    wrong, seen = [], set()
+    for bundle in sorted({of for of, _ in answers}):
+        for number, case in enumerate(measured.cases(bundle)):
+            for key, answer in answers.get((bundle, case["id"]), {}).items():
+                allowed = answer["instanceAdmission"]["allowed"]
+                if not (allowed and number % EVERY):
+                    seen.add(allowed)
+                    wrong += [] if agrees(case, key, allowed=allowed) else [(case["id"], key)]
+    assert wrong == []
+    assert seen == {True, False}
+
+
+def agrees(case, key, *, allowed):
+    """True where check says the same of an instance. It may say more of its pod, and more of its VM instead."""
+    starts, others = of_check({"config": {}, **case})
+    place = ("VirtualMachine", *key.split("/"))
+    said = starts.get(place, ())
+    behind = [message for message in said if any(why in message for why in BEHIND_ADMISSION)]
+    return len(said) == len(behind) if allowed else bool(said) or place in others
 
 
 @pytest.mark.parametrize("name", files("pods", "pods-matrix"))

@@ -194,6 +194,13 @@ def test_a_claim_that_says_read_write_many_is_shared_knowingly(given):
     assert in_two(given, writer("a"), writer("b")) == []
 
 
+def test_a_disk_that_is_a_file_is_locked_whatever_its_claim_allows():
+    files = claim("data", ["ReadWriteMany"])
+    files["spec"]["volumeMode"] = "Filesystem"
+    assert in_two(files, writer("a"), writer("b")) == [("warning", "b")]
+    assert in_two(files, *(writer(name, {"disk": {}, "shareable": True}) for name in "ab")) == []
+
+
 def test_a_template_that_says_read_write_many_too():
     owner = machine("a", volumes={"data": {"dataVolume": {"name": "data"}}})
     template = {"metadata": {"name": "data"}, "spec": {"storage": {"accessModes": ["ReadWriteMany"]}}}
@@ -231,3 +238,11 @@ def test_a_limit_below_the_memory_of_a_guest_is_told_where_kubevirt_lets_it_in(l
     domain = vm["spec"]["template"]["spec"]["domain"]
     domain |= {"memory": {"guest": "4Gi"}, "resources": {"limits": {"memory": limit}}}
     assert [each[:2] for each in said("little-headroom", vm, **spec)] == found
+
+
+def test_a_limit_without_memory_of_a_guest_is_the_memory_of_the_guest():
+    vm = machine()
+    vm["spec"]["template"]["spec"]["domain"]["resources"] = {"limits": {"memory": "4Gi"}}
+    assert said("little-headroom", vm) == []
+    ((_, _, _, message),) = said("little-headroom", vm, severity={"little-headroom": "info"})
+    assert message.startswith("the limit of 4Gi leaves QEMU only KubeVirt's estimate beside the guest's 4Gi")

@@ -121,7 +121,7 @@ class Launch:
 
     def gate(self, name: str) -> bool:
         """True where the release knows the feature gate and the cluster opens it."""
-        return enabled(self.cluster, name, self.release) and bool(state(name, self.release))
+        return bool(state(name, self.release)) and enabled(self.cluster, name, self.release)
 
     @property
     def guest(self) -> Quantity | None:

@@ -14,12 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from krm_fn.base.external import Externals
     from krm_fn.rules.facts.admission import AdmissionFacts, SourceFault
-    from krm_fn.rules.facts.conversions import ConversionFacts
-    from krm_fn.rules.facts.drifts import DriftFacts
-    from krm_fn.rules.facts.evictions import EvictionFacts
+    from krm_fn.rules.facts.completed import ConversionFacts, DriftFacts, EvictionFacts, QuotaFacts
     from krm_fn.rules.facts.patches import Patched, Unpatched
     from krm_fn.rules.facts.policies import Unevaluated
-    from krm_fn.rules.facts.quotas import QuotaFacts
     from krm_fn.rules.facts.snapshots import Storing, Unstored
 
 

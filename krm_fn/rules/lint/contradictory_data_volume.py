@@ -3,8 +3,8 @@
 What it finds: a DataVolume with both `source` and `sourceRef`, with a source of two kinds or of none, with both `pvc` and
 `storage` or neither, or with nothing that fills it. In DataVolume templates too: `source` beside `sourceRef`; no size, unless
 `storage` is for a clone (`sourceRef`, `source.pvc`, `source.snapshot`), or one below 1Mi; `pvc` without an access mode or with
-several; and an access mode that Kubernetes does not have. [refused-data-volume-template](refused-data-volume-template.md)
-reports what KubeVirt itself refuses in such templates.
+several; an access mode that Kubernetes does not have; and a clone that is smaller than its source in the bundle.
+[refused-data-volume-template](refused-data-volume-template.md) reports what KubeVirt itself refuses in such templates.
 
 Why it matters: CDI refuses the DataVolume. A DataVolume from a VM's template is created only after the VM is accepted, and
 the VM waits for it forever.
@@ -25,14 +25,14 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
-from krm_fn.base.bundle import Entry
-from krm_fn.base.objects import Object
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace
+from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.quantity import parse
-from krm_fn.base.wording import show
-from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
+from krm_fn.base.wording import brief, show
 from krm_fn.rules.facts.bundles import BundleFacts
-from krm_fn.rules.registry import Hit, rule
+from krm_fn.rules.registry import Hit, also, rule
+from krm_fn.rules.shared.machines import data_volumes
 
 KINDS = ("http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot")
 FILLERS = ("source", "sourceRef")
@@ -49,19 +49,16 @@ MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 @rule(severity="error")
 def contradictory_data_volume(facts: BundleFacts) -> Iterator[Hit]:
-    for entry in facts.bundle.of_kind("DataVolume", "cdi.kubevirt.io"):
-        spec = entry.obj.get("spec")
+    for entry, path in data_volumes(facts.bundle):
+        at = (*path, "spec")
+        spec = get(entry.obj, at)
         if isinstance(spec, dict):
-            yield from _hits(entry, spec)
-    for holder in RENDERED:
-        place = holder.in_vm(DATA_VOLUMES)
-        for entry in facts.bundle.of_kind(holder.kind, holder.group):
-            for index, template in enumerate(as_list(get(entry.obj, place))):
-                spec = as_map(template).get("spec")
-                if isinstance(spec, dict):
-                    at = (*place, index, "spec")
-                    yield from _two(entry, spec, at, FILLERS) if spec.keys() >= BOTH else ()
-                    yield from _claim_hits(entry, spec, at)
+            if not path:
+                yield from _hits(entry, spec)
+            elif spec.keys() >= BOTH:
+                yield from _two(entry, spec, at, FILLERS)
+            yield from _claim_hits(entry, spec, at)
+            yield from _clone_hits(entry, spec, at, facts.bundle)
 
 
 def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
@@ -86,7 +83,6 @@ def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
         yield from _two(entry, source, (*at, "source"), KINDS)
         if not _given(source, KINDS):
             yield Hit(message=f"the source has no kind; set one of {', '.join(KINDS)}", path=(*at, "source"), about=entry)
-    yield from _claim_hits(entry, spec, at)
 
 
 def _claim_hits(entry: Entry, spec: Object, at: Path) -> Iterator[Hit]:
@@ -110,6 +106,29 @@ def _claim_hits(entry: Entry, spec: Object, at: Path) -> Iterator[Hit]:
         if isinstance(mode, str) and mode not in MODES:
             message = f"access mode {show(mode)} is not known; expected one of {', '.join(MODES)}"
             yield Hit(message=message, path=(*path, index), current=mode, about=entry)
+
+
+def _clone_hits(entry: Entry, spec: Object, at: Path, bundle: Bundle) -> Iterator[Hit]:
+    """The clone of a claim of the bundle is smaller. CDI compares what `pvc` states, and what `storage` does of block devices.
+
+    upstream: containerized-data-importer, pkg/controller/datavolume/pvc-clone-controller.go:validateClone
+    """
+    source = as_map(get(spec, ("source", "pvc")))
+    key = text(source.get("namespace")) or effective_namespace(entry.obj), text(source.get("name"))
+    found = bundle.find("PersistentVolumeClaim", *key) or bundle.find("DataVolume", *key)
+    if found is None:
+        return
+    for path in (("spec",), *(("spec", name) for name in CLAIMS)):
+        claim = as_map(get(found.obj, path))
+        least = parse(get(claim, SIZE))
+        for name in CLAIMS if claim.get("volumeMode") == "Block" else ("pvc",):
+            size = get(spec, (name, *SIZE))
+            asked = parse(size)
+            if least and asked and asked.nanos < least.nanos:
+                fact = f"the clone of {brief(size)} is smaller than its source {key[1]} of {brief(get(claim, SIZE))}"
+                message, place = f"{fact}, so CDI refuses it; increase it", (*at, name, *SIZE)
+                related = also(found, (*path, *SIZE))
+                yield Hit(message=message, path=place, current=size, about=entry, related=related)
 
 
 def _size_hits(entry: Entry, claim: Object, at: Path, *, is_clone: bool, of: Object) -> Iterator[Hit]:

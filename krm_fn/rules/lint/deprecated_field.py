@@ -79,6 +79,12 @@ def _setting(*place: str | int, instead: str, since: Version = ()) -> Deprecated
     return Deprecated(kinds=("KubeVirt",), group="kubevirt.io", place=("spec", *place), instead=instead, since=since)
 
 
+def _type(kinds: tuple[str, ...], *place: str, instead: str, since: Version, warned: bool = False) -> Deprecated:
+    return Deprecated(
+        kinds=kinds, group=TYPES, place=("spec", *place), instead=instead, goes=NEXT_API, since=since, warned=warned
+    )
+
+
 ROWS = (
     *(
         Deprecated(
@@ -118,31 +124,10 @@ ROWS = (
         since=(1, 4),  # earlier releases know no other names
         warned=True,
     ),
-    Deprecated(
-        kinds=PREFERENCES,
-        group=TYPES,
-        place=("spec", "firmware", "preferredUseEfi"),
-        instead="preferredEfi: {}",
-        goes=NEXT_API,
-        since=(1, 5),
-    ),
-    Deprecated(
-        kinds=PREFERENCES,
-        group=TYPES,
-        place=("spec", "firmware", "preferredUseSecureBoot"),
-        instead="preferredEfi: {secureBoot: true}",
-        goes=NEXT_API,
-        since=(1, 5),
-    ),
-    Deprecated(
-        kinds=INSTANCETYPES,
-        group=TYPES,
-        place=("spec", "launchSecurity"),
-        instead="preferredLaunchSecurity of a preference",
-        goes=NEXT_API,
-        since=(1, 9),  # upstream: pkg/instancetype/webhooks/admitter.go:DeprecatedLaunchSecurityWarning
-        warned=True,
-    ),
+    _type(PREFERENCES, "firmware", "preferredUseEfi", instead="preferredEfi: {}", since=(1, 5)),
+    _type(PREFERENCES, "firmware", "preferredUseSecureBoot", instead="preferredEfi: {secureBoot: true}", since=(1, 5)),
+    # upstream: pkg/instancetype/webhooks/admitter.go:DeprecatedLaunchSecurityWarning
+    _type(INSTANCETYPES, "launchSecurity", instead="preferredLaunchSecurity of a preference", since=(1, 9), warned=True),
     _setting("configuration", "emulatedMachines", instead=ARCHITECTURE, since=(1, 2)),
     _setting("configuration", "machineType", instead=ARCHITECTURE),
     _setting("configuration", "ovmfPath", instead=ARCHITECTURE, since=(1, 2)),

@@ -4,8 +4,8 @@ What it finds: a PersistentVolumeClaim or DataVolume that two machines of a name
 that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. If one of
 them is started only by hand (`Manual`), it is an info. It is allowed if one of the two is read-only (`readOnly`, `readonly`,
 a CD-ROM), if both disks are `shareable`, or if the access modes in the bundle have ReadWriteMany, as cluster file systems
-need it. Volumes that virtiofs shares are skipped. Also a DataVolume that clones the claim of such a machine (`source.pvc`): an
-info.
+need it, and its volume mode is not `Filesystem`. Volumes that virtiofs shares are skipped. Also a DataVolume that clones the
+claim of such a machine (`source.pvc`): an info.
 
 Why it matters: at best the second machine does not start, because its pod can't attach the volume or QEMU finds the disk
 locked. On block storage without locks both run, and destroy the file system. KubeVirt checks one VM at a time.
@@ -40,19 +40,18 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
-from krm_fn.base.bundle import Entry, effective_namespace
+from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
-from krm_fn.rules.shared.machines import MachineSpec, machines
+from krm_fn.rules.shared.machines import MachineSpec, data_volumes, machines
 
 # Where a volume names its claim.
 SOURCES = (("persistentVolumeClaim", "claimName"), ("dataVolume", "name"))
-# Where a claim, or what creates one, has its access modes.
-MODES = (("spec", "accessModes"), ("spec", "pvc", "accessModes"), ("spec", "storage", "accessModes"))
+# Where a claim, or what creates one, has its modes.
+CLAIMS: tuple[Path, ...] = (("spec",), ("spec", "pvc"), ("spec", "storage"))
 CLONED: Path = ("spec", "source", "pvc")
 SHARED = "ReadWriteMany"
 
@@ -91,11 +90,7 @@ def _waiting_clones(facts: BundleFacts, running: list[MachineSpec]) -> Iterator[
 
     upstream: containerized-data-importer pkg/controller/clone/common.go:IsSourceClaimReady
     """
-    places: list[tuple[Entry, Path]] = [(entry, ()) for entry in facts.bundle.of_kind("DataVolume", "cdi.kubevirt.io")]
-    for holder in RENDERED:
-        at = holder.in_vm(DATA_VOLUMES)
-        for entry in facts.bundle.of_kind(holder.kind, holder.group):
-            places += [(entry, (*at, index)) for index, _ in enumerate(as_list(get(entry.obj, at)))]
+    places = data_volumes(facts.bundle)
     clones = [(entry, (*path, *CLONED), as_map(get(entry.obj, (*path, *CLONED)))) for entry, path in places]
     if not any(source for _, _, source in clones):
         return
@@ -187,7 +182,7 @@ def _read_only(disk: Object, volume: object) -> bool:
 
 
 def _shared(facts: BundleFacts, running: list[MachineSpec]) -> set[tuple[str, str]]:
-    """Namespace and name of the claims whose access modes allow several nodes to write."""
+    """Namespace and name of the claims whose modes allow several machines to write."""
     claims = [
         (effective_namespace(entry.obj), name_of(entry.obj), entry.obj)
         for kind in ("PersistentVolumeClaim", "DataVolume")
@@ -197,8 +192,13 @@ def _shared(facts: BundleFacts, running: list[MachineSpec]) -> set[tuple[str, st
     return {
         (namespace, name)
         for namespace, name, claim in (*claims, *templates)
-        if any(SHARED in as_list(get(claim, path)) for path in MODES)
+        if any(_is_open(as_map(get(claim, path))) for path in CLAIMS)
     }
+
+
+def _is_open(claim: Object) -> bool:
+    """QEMU locks a disk that is a file."""
+    return SHARED in as_list(claim.get("accessModes")) and claim.get("volumeMode") != "Filesystem"
 
 
 def _templates(machine: MachineSpec) -> Iterator[tuple[str, object]]:

@@ -2,7 +2,7 @@
 
 What it finds: user data in a VM, an instance, a pool or a replica set that is clearly cloud-config (a YAML map with keys
 such as `users` or `packages`) and does not start with the line `#cloud-config`: the line is missing, or is, for example,
-`# cloud-config`.
+`# cloud-config`, or encoded for a URL (`%23cloud-config%0A`).
 
 Why it matters: cloud-init identifies the data by its first line. Without that line the format is unknown: the guest boots,
 reports it in a log that nobody can read without an account, and has neither user nor key.
@@ -80,7 +80,7 @@ def _lacks_header(text: str) -> bool:
     lines = text.splitlines()
     first = lines[0].lower() if lines else ""
     bare = "".join(letter for letter in first if letter.isalnum())
-    if first.startswith("#") and bare == "cloudconfig":
+    if (first.startswith("#") and bare == "cloudconfig") or first.startswith(f"%23{HEADER[1:]}"):
         return True
     foreign = first.startswith(
         ("#!", "## template:", "#include", "#cloud-", "#part-", "#ps1", "<", "{", "content-type", "mime-")

@@ -42,7 +42,8 @@ def little_headroom(facts: BundleFacts) -> Iterator[Hit]:
     over = facts.cluster.rollout_strategy(facts.release) == LIVE
     close = "little-headroom" in facts.config.severity
     for machine in machines(facts.bundle):
-        written, given = get(machine.spec, LIMIT), get(machine.spec, GUEST)
+        written = get(machine.spec, LIMIT)
+        given = get(machine.spec, GUEST) or written  # upstream: pkg/defaults/defaults.go:setGuestMemory
         limit, guest = parse(written), parse(given)
         if not limit or not guest or ENOUGH is None or not limit.nanos:
             continue

@@ -5,9 +5,10 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import DEFAULT_NAMESPACE, Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of
-from krm_fn.base.paths import Path, as_list, get
+from krm_fn.base.paths import Path, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED
+from krm_fn.kubevirt.holders import SERVED
+from krm_fn.rules.shared.machines import data_volumes
 from krm_fn.rules.shared.views import shared
 
 API_VERSIONS = {
@@ -191,10 +192,9 @@ class AvailableObjects:
                 for entry in self._bundle.of_kind(maker.kind, maker.group):
                     yield entry.obj, _place(maker, entry.obj), _first_text(entry.obj, maker.names)
         if kind in FROM_TEMPLATES:
-            for holder in RENDERED:
-                for entry in self._bundle.of_kind(holder.kind, holder.group):
-                    for template in as_list(get(entry.obj, holder.in_vm(DATA_VOLUMES))):
-                        yield entry.obj, effective_namespace(entry.obj), _first_text(template, (NAME,))
+            for entry, path in data_volumes(self._bundle):
+                if path:
+                    yield entry.obj, effective_namespace(entry.obj), _first_text(entry.obj, ((*path, *NAME),))
 
 
 def available_objects(bundle: Bundle) -> AvailableObjects:

@@ -6,7 +6,7 @@ from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import text
 from krm_fn.base.paths import Path, get
 from krm_fn.findings.finding import Related
-from krm_fn.rules.facts.evictions import EvictionFacts
+from krm_fn.rules.facts.completed import EvictionFacts
 from krm_fn.rules.registry import also
 
 VMI_NAME: Path = ("spec", "vmiName")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterable, Iterator
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, name_of, ref_of
-from krm_fn.base.paths import Path, as_map, get
-from krm_fn.kubevirt.holders import SERVED, Holder
+from krm_fn.base.paths import Path, as_list, as_map, get
+from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED, SERVED, Holder
 from krm_fn.rules.registry import Hit, also
 from krm_fn.rules.shared.views import shared
 
@@ -66,6 +66,15 @@ def _distinct(entries: Iterable[Entry]) -> Iterator[tuple[Entry, str]]:
         if key not in seen or not key[1]:  # the cluster names an object without a name
             seen.add(key)
             yield entry, key[0]
+
+
+def data_volumes(bundle: Bundle) -> Iterator[tuple[Entry, Path]]:
+    """The DataVolumes of a bundle, and those in the templates of its VMs, each with its path from the root of the object."""
+    yield from ((entry, ()) for entry in bundle.of_kind("DataVolume", "cdi.kubevirt.io"))
+    for holder in RENDERED:
+        at = holder.in_vm(DATA_VOLUMES)
+        for entry in bundle.of_kind(holder.kind, holder.group):
+            yield from ((entry, (*at, index)) for index, _ in enumerate(as_list(get(entry.obj, at))))
 
 
 def repeated(values: Iterable[tuple[str, MachineSpec]]) -> Iterator[tuple[MachineSpec, MachineSpec]]:
