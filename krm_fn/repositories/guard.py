@@ -8,9 +8,12 @@ that nobody serves and git without protocols come on top of what is refused befo
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from krm_fn.base import programs
 from krm_fn.base.programs import Finished
@@ -49,6 +52,16 @@ TOO_MUCH = f"it makes more than {PRINTED:,} bytes; build less at once"
 NO_GIT = "#!/bin/sh\necho 'git is not started: nothing is fetched' >&2\nexit 1\n"
 
 
+class Timeout(float):
+    """The seconds that a build may take. After the time `until`, in seconds since the epoch, none may run; 0 for any time."""
+
+    until: float = 0.0
+
+
+class LateError(Exception):
+    """All builds of a run together have taken all of their time."""
+
+
 def run(
     program: str,
     words: Sequence[str],
@@ -67,8 +80,12 @@ def run(
     Charts of kustomizations may be in `roots`. `given` is an environment in place of ours, all of which the program gets.
     `helm` is the program that kustomize calls by that name. Its stderr goes directly to ours, unless `quiet` keeps it. A
     program that prints too much has failed.
-    Raises: subprocess.TimeoutExpired.
+    Raises: subprocess.TimeoutExpired; LateError where the `timeout` is a Timeout.
     """
+    until = timeout.until if isinstance(timeout, Timeout) else 0.0
+    left = until - time.time() if until else timeout
+    if left <= 0:
+        raise LateError
     variables = dict(given) if given is not None else environment(network=network)
     path = variables.get("PATH", os.defpath)
     shadows = {} if network else {"git": NO_GIT}
@@ -83,15 +100,14 @@ def run(
     if network or given is not None:
         own = {name: variables.get(name, value) if name == "HOME" else value for name, value in own.items()}
     blocked = {} if network else OFFLINE
-    ran = programs.finished(
-        program,
-        words,
-        environment={**variables, **QUIET, **blocked, **own, **needed, **shadowed},
-        timeout=timeout,
-        folder=folder,
-        quiet=quiet,
-        memory=MEMORY,
-    )
+    given = {**variables, **QUIET, **blocked, **own, **needed, **shadowed}
+    how: dict[str, Any] = {"timeout": min(left, timeout), "folder": folder, "quiet": quiet, "memory": MEMORY}
+    try:
+        ran = programs.finished(program, words, environment=given, **how)
+    except subprocess.TimeoutExpired:
+        if left < timeout:
+            raise LateError from None
+        raise
     if len(ran.out) <= PRINTED:
         return ran
     if not quiet:
