@@ -19,7 +19,7 @@ from krm_fn.config.places import located
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import config_files
 from krm_fn.sources import reading
-from krm_fn.sources.files import read_named
+from krm_fn.sources.files import read_named, refuse_links_out
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -104,6 +104,7 @@ def read_form(file: str | None, form: Callable[[Any], T]) -> T | None:
     if file is None:
         return None
     try:
+        refuse_links_out([file])
         data, _ = read_named(file)
         return form(yamlio.read_value(data.decode()))
     except OSError as error:

@@ -384,3 +384,33 @@ KEEPING = {
 @pytest.mark.parametrize("files", KEEPING.values(), ids=[*KEEPING])
 def test_what_another_target_has_is_judged_as_that_has_it(tmp_path: Path, files: dict[str, str], kustomize: Path) -> None:
     assert len(removed(tmp_path, files)) == 1
+
+
+OF_FILES = [
+    *(("capacity", "--nodes"), ("capacity", "--prices"), ("suggest", "--usage"), ("check", "--variables")),
+    *(("check", "--config"), ("check", "--configuration"), ("check", "--baseline")),
+]
+
+
+@pytest.mark.parametrize("words", OF_FILES, ids=lambda words: words[1])
+def test_no_flag_reads_a_link_out_of_the_repository(tmp_path: Path, words: tuple[str, str]) -> None:
+    tree(tmp_path, {"secret.yaml": "a: b\n", "r/.git/HEAD": "", "r/vm.yaml": CONFLICT, "r/link.yaml": "-> ../secret.yaml"})
+    code, _, err = run(*words, "link.yaml", "vm.yaml", cwd=tmp_path / "r")
+    assert code
+    assert "link.yaml: this symbolic link points outside the repository" in err
+
+
+def test_one_large_file_is_not_applied_again_and_again(tmp_path: Path, kustomize: Path) -> None:
+    elements = ", ".join(f"{{a: x{number}}}" for number in range(1_900))
+    template = (
+        "{metadata: {name: '{{a}}'}, spec: {destination: {namespace: shop}, "
+        "source: {repoURL: 'https://example.com/a.git', path: app}}}"
+    )
+    made = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s, namespace: argocd}\n"
+        f"spec: {{generators: [{{list: {{elements: [{elements}]}}}}], template: {template}}}\n"
+    )
+    tree(tmp_path, {".git/HEAD": "", "as.yaml": made, "app/vm.yaml": CONFLICT + f"# {'a' * 40_000}\n"})
+    code, _, err = check(".", cwd=tmp_path)
+    assert code == 1
+    assert "deliveries apply the same very often" in err
