@@ -49,8 +49,8 @@ Place = tuple[str, int]  # a file, and the number of a document there
 
 TEMPLATE = ("spec", "template")  # of an ApplicationSet
 CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
-# How often deliveries may apply files and one another, of which one that is followed counts as many, and how many in a row;
-# and how many bytes they may apply again: each cluster of a fleet takes the same files.
+# How often deliveries may apply files and one another, of which one that is followed counts as many, how many in a row, and
+# how many bytes again: each cluster of a fleet takes the same files.
 MOST, FOLLOWED, DEEPEST, MOST_BYTES = 1_000_000, 100, 64, 64_000_000
 REPEATED = f"deliveries apply the same very often, or more than {DEEPEST} in a row; apply each once"
 
@@ -94,14 +94,14 @@ class Deliveries:
         Raises: InputError where deliveries apply one another too often.
         """
         seen: dict[tuple[object, ...], list[Target]] = {}
-        read, spend = set[str](), Budget(MOST_BYTES).spend
+        read, reread = set[str](), Budget(MOST_BYTES)
         try:
             for each in self._found if self._counts and self._needed else ():
                 for target in self._applied(each, self._cluster(each), ()):
                     same = seen.setdefault((target.file, *(target.delivery or ())[1:3]), [])
                     if target not in same:  # two may apply it alike
                         same.append(target)
-                        spend(sum(map(size_of, read.intersection(target.inputs))))
+                        reread.spend(sum(map(size_of, read.intersection(target.inputs))))
                         read.update(target.inputs)
                         yield target
         except SpentError:
@@ -308,7 +308,8 @@ class Deliveries:
         key = target.folder, target.file, target.delivery.text if target.delivery else b"", target.inputs
         if key not in self._counting:
             self._spend(len(target.inputs))
-            self._counting[key] = _may_count(target)
+            with delivering.entered(target):
+                self._counting[key] = target.is_chart or written.may_count(target)
         return self._counting[key]
 
     def _raw(self, each: Written) -> tuple[Target, ...]:
@@ -342,10 +343,3 @@ class Deliveries:
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
         found = CLUSTER.search(file)
         return found[1] if found else ""
-
-
-def _may_count(target: Target) -> bool:
-    if target.is_chart:
-        return True
-    with delivering.entered(target):
-        return written.may_count(target)

@@ -82,10 +82,6 @@ def run(
     program that prints too much has failed.
     Raises: subprocess.TimeoutExpired; LateError where the `timeout` is a Timeout.
     """
-    until = timeout.until if isinstance(timeout, Timeout) else 0.0
-    left = until - time.time() if until else timeout
-    if left <= 0:
-        raise LateError
     variables = dict(given) if given is not None else environment(network=network)
     path = variables.get("PATH", os.defpath)
     shadows = {} if network else {"git": NO_GIT}
@@ -100,19 +96,34 @@ def run(
     if network or given is not None:
         own = {name: variables.get(name, value) if name == "HOME" else value for name, value in own.items()}
     blocked = {} if network else OFFLINE
-    given = {**variables, **QUIET, **blocked, **own, **needed, **shadowed}
-    how: dict[str, Any] = {"timeout": min(left, timeout), "folder": folder, "quiet": quiet, "memory": MEMORY}
-    try:
-        ran = programs.finished(program, words, environment=given, **how)
-    except subprocess.TimeoutExpired:
-        if left < timeout:
-            raise LateError from None
-        raise
+    ran = _finished(
+        program,
+        words,
+        environment={**variables, **QUIET, **blocked, **own, **needed, **shadowed},
+        timeout=timeout,
+        folder=folder,
+        quiet=quiet,
+        memory=MEMORY,
+    )
     if len(ran.out) <= PRINTED:
         return ran
     if not quiet:
         sys.stderr.write(f"Error: {TOO_MUCH}\n")
     return Finished(1, b"", f"Error: {TOO_MUCH}\n".encode())
+
+
+def _finished(program: str, words: Sequence[str], *, timeout: float, **how: Any) -> Finished:
+    """What a program says in its time, and in what is left for all. Raises: subprocess.TimeoutExpired, LateError."""
+    until = timeout.until if isinstance(timeout, Timeout) else 0.0
+    left = until - time.time() if until else timeout
+    if left <= 0:
+        raise LateError
+    try:
+        return programs.finished(program, words, timeout=min(left, timeout), **how)
+    except subprocess.TimeoutExpired:
+        if left < timeout:
+            raise LateError from None
+        raise
 
 
 def environment(*, network: bool = False) -> dict[str, str]:

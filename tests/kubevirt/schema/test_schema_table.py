@@ -12,7 +12,7 @@ from upstream import package_releases, version_of
 
 from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.kubevirt import releases
-from krm_fn.kubevirt.schema import FILE, cel, examine, strange_names, table
+from krm_fn.kubevirt.schema import FILE, constraints, examine, strange_names, table
 
 ALL = [releases.parse(f"1.{minor}") for minor in range(10)]
 
@@ -118,7 +118,7 @@ def test_the_table_says_of_a_field_what_the_facts_say(release: str) -> None:
 def test_every_rule_of_a_definition_is_evaluated() -> None:
     lines = Path(FILE).read_text().splitlines()
     rules = {word.removeprefix("rule=") for line in lines for word in line.split(" ") if word.startswith("rule=")}
-    assert rules - set(cel.RULES) == set()
+    assert rules - set(constraints.RULES) == set()
     assert rules
 
 
