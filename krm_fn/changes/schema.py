@@ -12,8 +12,10 @@ from krm_fn.changes.pins import EDITED, REMOVED
 from krm_fn.changes.policies import STAGE as POLICY_STAGE
 from krm_fn.changes.policies import UNEVALUATED
 from krm_fn.changes.renames import SIGNS
+from krm_fn.changes.renames_schema import names
 from krm_fn.changes.sizes_schema import sizes
 from krm_fn.changes.summary import LEVELS, WORDS
+from krm_fn.changes.upgrade_schema import steps
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration
@@ -51,7 +53,7 @@ def schema() -> Schema:
                 ),
                 "summary": _summary(),
                 "assumptions": _assumptions(),
-                "steps": _steps(_summary()),
+                "steps": steps(_summary()),
             },
             required=("vms", "renames", "quotas", "summary", "assumptions"),
         ),
@@ -65,7 +67,7 @@ def schema() -> Schema:
             "data": _data(),
             "update": _update(),
             "managed": _object({"kind": TEXT, "namespace": TEXT, "name": TEXT}, required=("kind", "namespace", "name")),
-            **_names(),
+            **names(),
             **sizes(),
         },
     }
@@ -289,45 +291,3 @@ def _kept() -> Schema:
         },
         required=("matcher", "kind", "name", "change", "message"),
     )
-
-
-def _names() -> Schema:
-    """The definitions of renames."""
-    place = dict.fromkeys(("namespace", "name"), TEXT)
-    machine = _object({"kind": {"enum": list(KINDS)}, **place}, required=("kind", "namespace", "name"))
-    rename = {
-        "target": TEXT,
-        "kind": TEXT,
-        **place,
-        "from": {"$ref": "#/$defs/name"},
-        "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
-        "users": _list(machine, "what refers to it by the new name"),
-        "left": _list(machine, "what still refers to it by the old name"),
-    }
-    about = "the namespace and the name before the change"
-    return {
-        "name": {**_object(place, required=("name",)), "description": about},
-        "rename": _object(rename, required=("kind", "name", "from", "shownBy", "users")),
-    }
-
-
-def _steps(summary: Schema) -> Schema:
-    """The steps of an upgrade; `summary` is the schema of the figures."""
-    of_finding = {"target": TEXT, "line": TEXT, "rule": TEXT, "severity": {"enum": ["error", "warning", "info"]}}
-    finding = _object(of_finding, required=("line", "rule", "severity"))
-    step = _whole(
-        {
-            "from": {**TEXT, "description": "the release before the step"},
-            "to": {**TEXT, "description": "the release after the step"},
-            "vms": _list({"$ref": "#/$defs/vm"}, "what the step does to the VMs that exist"),
-            "newVms": _list({"$ref": "#/$defs/vm"}, "what new VMs start as before and after the step"),
-            "summary": summary,
-            "findings": _whole({key: _list(finding) for key in ("new", "gone")}),
-            "catalogue": _whole(dict.fromkeys(("gone", "added", "changed"), _list(TEXT))),
-        }
-    )
-    return _list(step, "the steps of an upgrade; only with --to-kubevirt-version and without a second side")
-
-
-def _whole(properties: Schema) -> Schema:
-    return _object(properties, required=tuple(properties))
