@@ -22,9 +22,9 @@ from krm_fn.cli import conversions, inplace_folders, options, progress, suggesti
 from krm_fn.cli.bundles import ReadBundle, read_bundles
 from krm_fn.cli.conversions import Suggested, suggested, wish_of
 from krm_fn.cli.formats import counted
+from krm_fn.cli.inplace_folders import look, looking_options
 from krm_fn.cli.outputs import joined
 from krm_fn.cli.proving import ConversionWork, Job, Left, proven
-from krm_fn.cli.rewriting import look, looking_options
 from krm_fn.cli.units import CommandRequest
 from krm_fn.converting.conversion import EXACT, HEADROOM
 from krm_fn.converting.rewriting import ToFlat, matchers_of
