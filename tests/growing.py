@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -21,12 +22,21 @@ BUNDLE = "bundle.yaml"
 LINE_ENDS = {"plain": "\n", "libyaml": "\r\n"}
 
 
+LIVE = "live/live.yaml"
+METADATA = re.compile("^metadata:\n", re.MULTILINE)
+
+
 class Way(NamedTuple):
     """A way through the program: the arguments of a command, which a path follows; or the spec of a function config."""
 
     arguments: tuple[str, ...] = ()
     spec: str = ""
     path: str = BUNDLE
+
+    @property
+    def is_live(self) -> bool:
+        """True where a dump of the same objects is wanted."""
+        return LIVE in (*self.arguments, self.path)
 
 
 WAYS = {
@@ -59,8 +69,25 @@ WAYS = {
     "report": Way(("report", "-o", "page.html"), path="."),
     "nodes": Way(("capacity", "--nodes", "nodes.yaml")),
     "matrix": Way(("capacity", "--matrix", "--catalogue", "none")),
+    "drift": Way(("drift", LIVE), path="."),
+    "plan": Way(("plan", LIVE), path="."),
+    "upgrade": Way(("plan", "--to-kubevirt-version", "1.9"), path=LIVE),
+    "adopt": Way(("adopt", "--output-dir", "adopted"), path=LIVE),
+    "suggest": Way(("suggest",), path="."),
+    "own": Way(("suggest", "--own"), path="."),
+    "convert": Way(("convert", "--diff"), path="."),
+    "summary": Way(("check", "--summary"), path="."),
+    "fix": Way(("check", "--fix"), path="."),
+    "render": Way(("render",), path="."),
+    "init": Way(("init", "--stdout"), path=""),
+    "generate": Way(("argocd", "generate"), path=""),
 }
-ROWS = [(shape, way) for shape, (_, ways) in SHAPES.items() for way in ways.split()]
+# The ways of every shape: a way for each command.
+EVERY = (
+    *("folder", "summary", "fix", "render", "migrate", "capacity", "explain", "report", "deliveries", "init", "generate"),
+    *("drift", "plan", "upgrade", "adopt", "suggest", "own", "convert"),
+)
+ROWS = [(shape, way) for shape, (_, ways) in SHAPES.items() for way in dict.fromkeys((*ways.split(), *EVERY))]
 
 
 def files_of(shape: str, way: Way, size: int, line_end: str = "\n") -> Files:
@@ -72,12 +99,18 @@ def files_of(shape: str, way: Way, size: int, line_end: str = "\n") -> Files:
 
 
 def _files(given: Documents | Files, way: Way) -> Files:
-    if isinstance(given, dict):
-        return given
-    if way.arguments:
-        return {BUNDLE: "---\n".join(given)}
+    if isinstance(given, dict) or way.arguments:
+        made = given if isinstance(given, dict) else {BUNDLE: "---\n".join(given)}
+        return {**made, LIVE: _dumped(made)} if way.is_live else made
     items = "".join("- " + indented(one, 2)[2:] for one in given)
     return {BUNDLE: HEAD + items + CONFIG + ("  spec:\n" + indented(way.spec, 4) if way.spec else "")}
+
+
+def _dumped(files: Files) -> str:
+    """The objects of files as a cluster has them."""
+    objects = (one for name, text in files.items() if name.endswith(".yaml") for one in text.split("---\n") if "kind:" in one)
+    known = (METADATA.sub(f"metadata:\n  uid: u{number}\n", each, count=1) for number, each in enumerate(objects))
+    return "---\n".join(known)
 
 
 def prepare(files: Files, way: Way, folder: Path) -> tuple[list[str], bytes]:
@@ -89,7 +122,7 @@ def prepare(files: Files, way: Way, folder: Path) -> tuple[list[str], bytes]:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(text.encode())
-    return [*way.arguments, way.path], b""
+    return [*way.arguments, *filter(None, [way.path])], b""
 
 
 def run(files: Files, way: Way, folder: Path) -> Run:

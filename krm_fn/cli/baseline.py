@@ -27,6 +27,7 @@ from krm_fn.config.places import located
 from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.kubevirt.releases import Release
 from krm_fn.rules.facts.ignores import BaselineFacts, Known
+from krm_fn.sources.files import refuse_links_out
 
 VERSION = 1
 HEAD = "# Known findings of `kubevirt-render check`. --update-baseline rewrites this file and keeps each reason and expires.\n"
@@ -57,6 +58,7 @@ def read(file: str, *, may_lack: bool = False) -> Baseline:
 
     Raises: ConfigError, which names the file and the place in it.
     """
+    refuse_links_out([file])
     try:
         data = pathlib.Path(file).read_bytes()
     except FileNotFoundError:

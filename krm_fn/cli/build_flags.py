@@ -25,9 +25,10 @@ from krm_fn.config.places import located
 from krm_fn.config.repository import allowed_build_flags, build_flag, variables
 from krm_fn.kubevirt.settings import Config
 from krm_fn.repositories import building, config_files
+from krm_fn.repositories.guard import Timeout
 from krm_fn.repositories.pools import cores
 from krm_fn.sources import reading
-from krm_fn.sources.files import read_named
+from krm_fn.sources.files import read_named, refuse_links_out
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -77,7 +78,8 @@ class Seconds(click.types.FloatParamType):
 def build_options(default: float) -> Decorator:
     """Gives a command `--timeout` and `--network`, for what kustomize or helm builds. `may_fetch` knows the second one."""
     text = "The time limit for kustomize or helm, in seconds."
-    timeout = click.option("--timeout", type=Seconds(), default=default, show_default=True, metavar="SECONDS", help=text)
+    how: dict[str, Any] = {"show_default": True, "metavar": "SECONDS", "help": text}
+    timeout = click.option("--timeout", type=Seconds(), default=default, callback=_until, **how)
     text = "Let builds fetch from other machines, and give them what they need to log in there. Nothing else allows it."
     network = click.option("--network", is_flag=True, expose_value=False, callback=_keep_network, help=text)
     return together(timeout, network)
@@ -91,9 +93,16 @@ def _keep_until(context: click.Context, _: click.Parameter, value: float) -> Non
     context.meta[UNTIL] = time.time() + value
 
 
-# What `builder` knows the end of.
+def _until(context: click.Context, _: click.Parameter, value: float) -> Timeout:
+    """The time limit of each build, which knows that of all."""
+    limit = Timeout(value)
+    limit.until = context.meta.get(UNTIL, 0.0)
+    return limit
+
+
 total_option = click.option(
     "--total-timeout",
+    is_eager=True,  # before `--timeout`
     type=Seconds(),
     default=building.TOTAL,
     show_default=True,
@@ -112,9 +121,7 @@ def may_fetch() -> bool:
 
 def builder() -> building.Builder | None:
     """The program that builds kustomizations for the current command."""
-    using = building.builder(network=may_fetch())
-    context = click.get_current_context(silent=True)
-    return using._replace(until=context.meta.get(UNTIL, 0.0)) if using and context else using
+    return building.builder(network=may_fetch())
 
 
 def built(
@@ -263,6 +270,7 @@ def read_form(file: str | None, form: Callable[[Any], T]) -> T | None:
     if file is None:
         return None
     try:
+        refuse_links_out([file])
         data, _ = read_named(file)
         return form(yamlio.read_value(data.decode()))
     except OSError as error:

@@ -18,7 +18,7 @@ from krm_fn.cli.units import CommandRequest
 from krm_fn.converting import suggesting, usage
 from krm_fn.pipeline.conversions import Conversions
 from krm_fn.repositories.conversions import facts_of_material
-from krm_fn.sources.files import read_named
+from krm_fn.sources.files import read_named, refuse_links_out
 
 
 @click.command()
@@ -71,6 +71,7 @@ def suggest(*, output: str, own: bool, usage_file: str | None, spare: int, **fla
 def _peaks(file: str) -> dict[usage.Key, usage.Peak]:
     """The peaks of a file. Raises: InputError."""
     try:
+        refuse_links_out([file])
         text = read_named(file)[0].decode("utf-8-sig")
         rows = csv.DictReader(text.splitlines())
         return usage.read(rows, rows.fieldnames or ())

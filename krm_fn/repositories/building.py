@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,7 @@ from krm_fn.repositories.copying import as_before, copied, gathered, has_local, 
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.kustomization import FILES, is_remote, joined, read
 from krm_fn.repositories.types import Kustomization, Problem, Target
-from krm_fn.rules.input.kustomization_not_built import message
+from krm_fn.rules.input.kustomization_not_built import MESSAGES, message
 from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, refuse_links_out, repository
 from krm_fn.sources.steps import Step
 
@@ -43,15 +42,11 @@ UNWRITTEN = b"cannot add path annotation"
 
 
 class Builder(NamedTuple):
-    """A program that builds kustomizations: where it is, the words before the folder, and whether it may fetch.
-
-    `until` is the time after which it builds nothing more, in seconds since the epoch, 0 for any time.
-    """
+    """A program that builds kustomizations: where it is, the words before the folder, and whether it may fetch."""
 
     program: str
     words: tuple[str, ...]
     network: bool = False
-    until: float = 0.0
 
 
 class Built(NamedTuple):
@@ -171,6 +166,8 @@ def printed(folder: str, *, timeout: float, flags: Sequence[str] = (), network: 
                 network=network,
                 quiet=False,
             )
+        except guard.LateError:
+            raise InputError(f"`{name}`: {MESSAGES['late']}") from None
         except subprocess.TimeoutExpired:
             raise InputError(
                 f"`{name}` was stopped after {timeout:g} s; reduce what the build fetches, or raise --timeout"
@@ -233,14 +230,12 @@ def _ran(
 ) -> Finished | Problem:
     words = [*using.words, built.wrapper, *(flag for flag in flags if flag != ANYWHERE)]
     roots = _roots(target.folder, built)
-    late = Problem(file=target.file, reason="late")
-    left = using.until - time.time() if using.until else timeout
-    if left <= 0:
-        return late
     try:
-        return guard.run(using.program, words, scratch=scratch, roots=roots, timeout=min(timeout, left), network=using.network)
+        return guard.run(using.program, words, scratch=scratch, roots=roots, timeout=timeout, network=using.network)
+    except guard.LateError:
+        return Problem(file=target.file, reason="late")
     except subprocess.TimeoutExpired:
-        return late if left < timeout else Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
+        return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
 
 
 def _read(ran: Finished, target: Target, built: Built) -> Built | Problem:

@@ -108,6 +108,8 @@ def build(chart: Target, timeout: float) -> bytes | Problem:
             called += ["--values", os.path.realpath(file)]
         try:
             ran = guard.run(program, called, scratch=Path(os.path.realpath(made)), roots=roots, timeout=timeout)
+        except guard.LateError:
+            return Problem(file=chart.file, reason="late", is_chart=True)
         except subprocess.TimeoutExpired:
             return Problem(file=chart.file, reason="slow", detail=f"{timeout:g} s", is_chart=True)
     return _complaint(ran.complaints.decode(errors="replace"), chart) if ran.code else ran.out

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from krm_fn import yamlio
 from krm_fn.base.errors import ConfigError, InputError, UsageError
 from krm_fn.config.repository import NAME
-from krm_fn.sources.files import GIT, LARGEST, UNREADABLE, check_regular, check_size, is_within
+from krm_fn.sources.files import GIT, LARGEST, UNREADABLE, check_regular, check_size, is_within, refuse_links_out
 
 if TYPE_CHECKING:
     from krm_fn.yamlio import StreamText
@@ -93,6 +93,7 @@ def _below(folder: str, name: str) -> str:
 def read(file: str) -> tuple[StreamText, Any]:
     """The text of a file, and the value of its only document, None where there is none. Raises: ConfigError."""
     try:
+        refuse_links_out([file])
         with open(file, "rb") as source:  # noqa: PTH123
             data = source.read(LARGEST + 1)
         check_size(len(data))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base.objects import Object, Ref, ref_of
 from krm_fn.base.paths import get
@@ -24,8 +24,11 @@ from krm_fn.repositories.homes import Material
 from krm_fn.repositories.writers import WritingPlace
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts
-from krm_fn.sources import reading
+from krm_fn.yamlio import ListText
 from krm_fn.yamlio.compare import same
+
+if TYPE_CHECKING:
+    from krm_fn.yamlio import StreamText
 
 CHART, UNKNOWN = "a chart makes it", "the file that it stands in is not known"
 DISAGREE = "targets that share the patch in {} would get different instancetypes"
@@ -99,16 +102,17 @@ def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) ->
     patches: list[tuple[WritingPlace, Any]] = []
     if material.homes:
         base, patches = material.homes.parts(entry.item, file, entry.path)
-    written = _written(base) if base and base.file else None
+    text = material.places.text(base.file) if base and base.file else None
+    written = _written(text, base) if base and text else None
     if base is None or not isinstance(written, dict) or vm_path(written) is None:
         return UNKNOWN
     return WrittenVm(unit, facts, change, VmDocument(base, written), tuple(VmDocument(*each) for each in patches))
 
 
-def _written(place: WritingPlace) -> Any:
-    """What stands at a place, None where it can't be read."""
-    text = reading.stream(place.file)
-    return get(text.items, (place.item, *place.path)) if text and 0 <= place.item < len(text.items) else None
+def _written(text: StreamText | ListText, place: WritingPlace) -> Any:
+    """What stands at a place of a text, None where that is no stream."""
+    is_there = not isinstance(text, ListText) and 0 <= place.item < len(text.items)
+    return get(text.items, (place.item, *place.path)) if is_there else None
 
 
 class BaseEdit(NamedTuple):
@@ -171,9 +175,10 @@ def texts(edits: Sequence[BaseEdit]) -> tuple[list[NewText], list[BaseEdit]]:
     """The new texts of files, and the edits that can't be written, which are not in the texts."""
     left: list[BaseEdit] = []
     while True:
-        wanted = [fix for each in edits if each not in left for fix in each.fixes]
+        wanted = [fix for each in edits for fix in each.fixes]
         made = list(rewritten(wanted))
         failed = {fix.place for fix in wanted} - {fix.place for each in made for fix in each.fixes}
         if not failed:
             return made, left
-        left += (each for each in edits if each not in left and any(fix.place in failed for fix in each.fixes))
+        left += (each for each in edits if any(fix.place in failed for fix in each.fixes))
+        edits = [each for each in edits if not any(fix.place in failed for fix in each.fixes)]

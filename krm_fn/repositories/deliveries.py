@@ -26,6 +26,7 @@ from krm_fn.base.work import Budget, SpentError
 from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.applications import Applications
 from krm_fn.repositories.building import Builder
+from krm_fn.repositories.discovery import size_of
 from krm_fn.repositories.flux_sources import FluxSources
 from krm_fn.repositories.flux_targets import Kustomizations, Releases
 from krm_fn.repositories.flux_values import (
@@ -48,8 +49,9 @@ Place = tuple[str, int]  # a file, and the number of a document there
 
 TEMPLATE = ("spec", "template")  # of an ApplicationSet
 CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
-# How often deliveries may apply files and one another, of which one that is followed counts as many, and how many in a row.
-MOST, FOLLOWED, DEEPEST = 1_000_000, 100, 64
+# How often deliveries may apply files and one another, of which one that is followed counts as many, how many in a row, and
+# how many bytes again: each cluster of a fleet takes the same files.
+MOST, FOLLOWED, DEEPEST, MOST_BYTES = 1_000_000, 100, 64, 64_000_000
 REPEATED = f"deliveries apply the same very often, or more than {DEEPEST} in a row; apply each once"
 
 
@@ -92,12 +94,15 @@ class Deliveries:
         Raises: InputError where deliveries apply one another too often.
         """
         seen: dict[tuple[object, ...], list[Target]] = {}
+        read, reread = set[str](), Budget(MOST_BYTES)
         try:
             for each in self._found if self._counts and self._needed else ():
                 for target in self._applied(each, self._cluster(each), ()):
                     same = seen.setdefault((target.file, *(target.delivery or ())[1:3]), [])
                     if target not in same:  # two may apply it alike
                         same.append(target)
+                        reread.spend(sum(map(size_of, read.intersection(target.inputs))))
+                        read.update(target.inputs)
                         yield target
         except SpentError:
             first = self._written[0]
@@ -303,7 +308,8 @@ class Deliveries:
         key = target.folder, target.file, target.delivery.text if target.delivery else b"", target.inputs
         if key not in self._counting:
             self._spend(len(target.inputs))
-            self._counting[key] = _may_count(target)
+            with delivering.entered(target):
+                self._counting[key] = target.is_chart or written.may_count(target)
         return self._counting[key]
 
     def _raw(self, each: Written) -> tuple[Target, ...]:
@@ -337,10 +343,3 @@ class Deliveries:
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
         found = CLUSTER.search(file)
         return found[1] if found else ""
-
-
-def _may_count(target: Target) -> bool:
-    if target.is_chart:
-        return True
-    with delivering.entered(target):
-        return written.may_count(target)

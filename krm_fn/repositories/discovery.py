@@ -217,7 +217,7 @@ def _too_much(nodes: Sequence[GraphNode]) -> Problem | None:
             waiting += [of_folder[below]] if not users[below] else []
     if max(depths.values()) > DEEPEST:
         return Problem(file=file, reason="deep", detail=f"{DEEPEST}")
-    if large := next((each for node in nodes for each in node.files if _size(each) > LARGEST), ""):
+    if large := next((each for node in nodes for each in node.files if size_of(each) > LARGEST), ""):
         return Problem(file=file, reason="large", detail=large)
     if sum(times.values()) - len(nodes) > MOST_AGAIN:
         return Problem(file=file, reason="repeated", detail=f"kustomizations, more than {MOST_AGAIN:,} times")
@@ -232,10 +232,11 @@ def _again(nodes: Sequence[GraphNode], times: Mapping[str, int]) -> int:
     for node in nodes:
         for file in node.files:
             counts[file] += times[node.folder]
-    return sum((count - 1) * _size(file) for file, count in counts.items() if count > 1)
+    return sum((count - 1) * size_of(file) for file, count in counts.items() if count > 1)
 
 
-def _size(file: str) -> int:
+def size_of(file: str) -> int:
+    """The bytes of a file, 0 where it is not there."""
     try:
         return os.path.getsize(file)  # noqa: PTH202
     except OSError:

@@ -18,9 +18,12 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import krm_fn
 from krm_fn.base import programs
@@ -60,6 +63,16 @@ TOO_MUCH = f"it makes more than {PRINTED:,} bytes; build less at once"
 NO_GIT = "#!/bin/sh\necho 'git is not started: nothing is fetched' >&2\nexit 1\n"
 
 
+class Timeout(float):
+    """The seconds that a build may take. After the time `until`, in seconds since the epoch, none may run; 0 for any time."""
+
+    until: float = 0.0
+
+
+class LateError(Exception):
+    """All builds of a run together have taken all of their time."""
+
+
 def run(
     program: str,
     words: Sequence[str],
@@ -78,7 +91,7 @@ def run(
     Charts of kustomizations may be in `roots`. `given` is an environment in place of ours, all of which the program gets.
     `helm` is the program that kustomize calls by that name. Its stderr goes directly to ours, unless `quiet` keeps it. A
     program that prints too much has failed.
-    Raises: subprocess.TimeoutExpired.
+    Raises: subprocess.TimeoutExpired; LateError where the `timeout` is a Timeout.
     """
     variables = dict(given) if given is not None else environment(network=network)
     path = variables.get("PATH", os.defpath)
@@ -94,7 +107,7 @@ def run(
     if network or given is not None:
         own = {name: variables.get(name, value) if name == "HOME" else value for name, value in own.items()}
     blocked = {} if network else OFFLINE
-    ran = programs.finished(
+    ran = _finished(
         program,
         words,
         environment={**variables, **QUIET, **blocked, **own, **needed, **shadowed},
@@ -108,6 +121,20 @@ def run(
     if not quiet:
         sys.stderr.write(f"Error: {TOO_MUCH}\n")
     return Finished(1, b"", f"Error: {TOO_MUCH}\n".encode())
+
+
+def _finished(program: str, words: Sequence[str], *, timeout: float, **how: Any) -> Finished:
+    """What a program says in its time, and in what is left for all. Raises: subprocess.TimeoutExpired, LateError."""
+    until = timeout.until if isinstance(timeout, Timeout) else 0.0
+    left = until - time.time() if until else timeout
+    if left <= 0:
+        raise LateError
+    try:
+        return programs.finished(program, words, timeout=min(left, timeout), **how)
+    except subprocess.TimeoutExpired:
+        if left < timeout:
+            raise LateError from None
+        raise
 
 
 def environment(*, network: bool = False) -> dict[str, str]:

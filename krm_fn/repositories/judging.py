@@ -18,7 +18,7 @@ from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging, Outcome
-from krm_fn.repositories import charts, fixes, names
+from krm_fn.repositories import charts, delivering, fixes, names, written
 from krm_fn.repositories.fixes import Fix, Fixing
 from krm_fn.repositories.homes import Homes, Material
 from krm_fn.repositories.leaving import lacking, leaving
@@ -93,6 +93,7 @@ class UnitResult(Value):
     described: Any = None
     cluster: str = ""
     idle: int = 0
+    dropped: dict[tuple[str, int], list[Finding]] = {}  # noqa: RUF012
 
     def renumbered(self, before: int) -> Self:
         """The same behind so many items of other units; its findings name the target."""
@@ -115,7 +116,7 @@ def judge(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitRes
     result = of_no_object((), unit.settings)
     if parsed.found.sources or parsed.found.skipped or parsed.lost:
         result = _judged(unit, parsed, taken, options.but(fixing=False) if parsed.problem else options)
-        result = _with_steps(result, parsed, taken, unit, options)
+        result = _with_dropped(_with_steps(result, parsed, taken, unit, options), parsed, taken, unit, options)
     notes = (*parsed.notes, *taken.notes, *result.notes)
     if parsed.problem:
         about = judge_problem(unit, parsed.problem)
@@ -152,6 +153,45 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     unseen = list(lacking(left, taken, unit.settings))
     findings = [*own, *fingerprints.printed(new), *(finding for finding, _ in unseen)]
     return _fixing(result, [fix for _, fix in unseen if fix]).but(findings=results.ordered(findings))
+
+
+def _with_dropped(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, options: Options) -> UnitResult:
+    """The result with what there is to say of the objects that a build leaves out; of all, where nothing applies it now.
+
+    That is a finding unless another target has the object: nobody knows that a kustomization is applied which deletes it.
+    """
+    target = unit.target
+    if parsed.problem or target is None or not target.kustomizations:
+        return result
+    own = Sources(sources=()) if unit.is_suspended else parsed.found
+    with delivering.entered(target):
+        lacks = delivering.in_namespace(written.dropped(target, own, parsed.affixes), target, {})
+    if not lacks.items:
+        return result
+    alone = parsed.but(found=lacks.but(sources=(*lacks.sources, *own.sources)), written=None, unlisted=frozenset())
+    told = _judged(unit.but(target=None), alone, taken, options.but(fixing=False, describing=None))
+    places = lacks.places
+    found: dict[tuple[str, int], list[Finding]] = {place: [] for place in places}
+    for each in told.findings:
+        if 0 <= each.item < len(places):
+            found[places[each.item]].append(each.but(item=-1))
+    return result.but(dropped=found, lines={**told.lines, **result.lines})
+
+
+def with_dropped(units: Sequence[Unit], found: Sequence[UnitResult]) -> list[UnitResult]:
+    """The results with what they say of objects that no target has."""
+    places, kept = {place for each in found for place in each.dropped}, set[tuple[str, int]]()
+    for unit, result in zip(units, found, strict=True) if places else ():
+        with delivering.entered(unit.target):
+            is_built = unit.target and unit.target.kustomizations
+            files = written.resources_of(unit.target) if unit.target and is_built else frozenset(unit.inputs)
+        kept.update(each for each in places if each[0] in files and each not in result.dropped and not unit.is_suspended)
+    done = []
+    for result in found:
+        new = [finding for place, own in result.dropped.items() if place not in kept for finding in own]
+        kept.update(result.dropped)
+        done.append(result.but(findings=results.ordered([*result.findings, *new]), dropped={}) if result.dropped else result)
+    return done
 
 
 def _fixing(result: UnitResult, more: Sequence[Fix]) -> UnitResult:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from krm_fn.findings.finding import Finding
 from krm_fn.repositories import keys, loading, sharing
 from krm_fn.repositories.cache import Cache
-from krm_fn.repositories.judging import UnitResult, judge
+from krm_fn.repositories.judging import UnitResult, judge, with_dropped
 from krm_fn.repositories.keys import Keys
 from krm_fn.repositories.loading import Loaded, Options, Parsed, Unit, UnitPiece
 from krm_fn.repositories.pools import mapped
@@ -74,7 +74,8 @@ def judge_all(
         run_of_all = _Judged(units, options, jobs, others, (cache, workers))
         found = list(run_of_all.all(watch, "Judging", reading))
     used = used_by_others([*units, *others], [*found, *run_of_all.beside])
-    return [without_used(result, used[unit.settings.cluster]) for unit, result in zip(units, found, strict=True)]
+    found = [without_used(result, used[unit.settings.cluster]) for unit, result in zip(units, found, strict=True)]
+    return with_dropped(units, found)
 
 
 class _Run:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import copy
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from krm_fn.base.bundle import entries, is_cluster_kind, is_list
 from krm_fn.base.expressions import expression
-from krm_fn.base.objects import group_of, text
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.config.repository import NAME
 from krm_fn.kubevirt.api_versions import HOMES, NEIGHBOURS
@@ -49,6 +50,8 @@ DOUBTFUL = frozenset(("key", "unclear", "made", "slow", "late", "restricted"))
 # The keys of a kustomization with patches, and the kind that a strategic merge patch names.
 PATCHES = ("patches", "patchesStrategicMerge", "patchesJson6902")
 OF_PATCH = expression(r"""^["']?kind["']?\s*:\s*["']?(\w+)""", re.MULTILINE)
+# Keys of a kustomization that neither take an object away nor change one.
+COLLECTING = frozenset(("apiVersion", "kind", "metadata", "resources", "bases", "namespace"))
 # Keys of a kustomization that neither add an object nor change one in a way that findings depend on.
 HARMLESS = frozenset(
     (
@@ -122,8 +125,52 @@ def _listed(folder: str) -> Iterator[str]:
 
 def has_kubevirt(found: Sources) -> bool:
     """True if one of the objects is of KubeVirt."""
-    groups = {group_of(entry.obj) for entry in entries(found.items)}
-    return any(group == GROUP or group.endswith("." + GROUP) for group in groups)
+    return any(_is_of_kubevirt(entry.obj) for entry in entries(found.items))
+
+
+def _is_of_kubevirt(obj: Object) -> bool:
+    return f".{group_of(obj)}".endswith(f".{GROUP}")
+
+
+def resources_of(target: Target) -> frozenset[str]:
+    """The files that the kustomizations of a target have as resources."""
+    return frozenset(file for file, _ in _resources(target, {each.folder: each for each in building.kustomizations_of(target)}))
+
+
+def dropped(target: Target, found: Sources, affixes: Iterable[tuple[str, str]]) -> Sources:
+    """The objects of KubeVirt in the files of a target that are not in what was `found`, which was built of it.
+
+    What is built of an object has its kind, and its name with one of the affixes, or comes from its file.
+    """
+    changes = any(not each.obj.keys() <= COLLECTING for each in building.kustomizations_of(target))
+    whole = read(target, []) if changes else None
+    rest: dict[tuple[str, str], list[str]] = {}
+    for item, (file, _) in zip(found.items, found.places, strict=True) if whole else ():
+        rest.setdefault((kind_of(item), name_of(item)), []).append(os.path.realpath(file))
+    missing = []
+    for source, number, obj in _of_kubevirt(whole) if whole else ():
+        names = (f"{prefix}{name_of(obj)}{suffix}" for prefix, suffix in (*affixes, ("", "")))
+        same = next(filter(None, (rest.get((kind_of(obj), name)) for name in names)), None)
+        if same is None:
+            missing.append((source, number, kind_of(obj)))
+        else:
+            same.pop()
+    renamed = Counter((kind, file) for (kind, _), files in rest.items() for file in files)
+    lacks: dict[str, set[int]] = {}
+    for source, number, kind in missing:
+        renamed[kind, os.path.realpath(source.file)] -= 1
+        if renamed[kind, os.path.realpath(source.file)] < 0:
+            lacks.setdefault(source.file, set()).add(number)
+    parts = [each.but(objects=tuple(sorted(lacks.get(each.file, ())))) for each in whole.sources] if whole else []
+    return Sources(sources=tuple(parts))
+
+
+def _of_kubevirt(found: Sources) -> Iterator[tuple[Source, int, Object]]:
+    """The objects of KubeVirt, each with its source and the number of its document."""
+    for source in found.sources:
+        for number in source.objects:
+            own = entries([source.text.items[number]])
+            yield from ((source, number, each.obj) for each in own if _is_of_kubevirt(each.obj))
 
 
 def read(target: Target, lost: list[Lost]) -> Sources | None:

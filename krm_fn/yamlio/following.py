@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import Path
 from krm_fn.yamlio.nodes import ALIAS, MERGE, Node
@@ -9,58 +11,63 @@ from krm_fn.yamlio.nodes import ALIAS, MERGE, Node
 BLANKS = " \t\r\n"
 
 
-def followed(root: Node, text: str, path: Path) -> int:
+class Anchors:
+    """The anchors in a text, by name: where their nodes start, in order, and these. `root` is the tree of the text."""
+
+    def __init__(self, root: Node, text: str) -> None:
+        self.root, self.text = root, text
+        self._named: dict[str, list[tuple[int, Node]]] = {}
+        nodes = [root]
+        for each in nodes:
+            nodes += each.nodes
+            nodes += [below for _, _, below in each.entries.values()]
+        for each in sorted(nodes, key=lambda each: each.start):
+            for name in _properties(text, each.start):
+                self._named.setdefault(name, []).append((each.start, each))
+
+    def resolved(self, node: Node) -> Node:
+        """The node that an alias refers to: the last one before it with that anchor."""
+        if node.kind != ALIAS:
+            return node
+        named = self._named.get("&" + self.text[node.start : node.end].strip()[1:], [])
+        number = bisect_left(named, node.start, key=lambda each: each[0])
+        return named[number - 1][1] if number else node
+
+
+def followed(anchors: Anchors, path: Path) -> int:
     """The start of the text of the value at a path, or of its nearest ancestor, behind aliases, merges, anchors and tags."""
-    node = _resolved(root, text, root)
+    node = anchors.resolved(anchors.root)
     for step in path:
-        below = _below(root, text, node, step)
+        below = _below(anchors, node, step, set())
         if below is None:
             break
-        node = _resolved(root, text, below)
-    return _after_properties(text, node.start)
+        node = anchors.resolved(below)
+    return _after_properties(anchors.text, node.start)
 
 
-def _below(root: Node, text: str, node: Node, step: str | int) -> Node | None:
-    """The node at a key or an index, which may come from a merge."""
+def _below(anchors: Anchors, node: Node, step: str | int, seen: set[int]) -> Node | None:
+    """The node at a key or an index, which may come from a merge; those in `seen` lack it."""
     if step in node.entries:
         return node.entries[step][2]
     if isinstance(step, int) and (found := node.nth(step)):
         return found
-    if MERGE not in node.entries:
+    if MERGE not in node.entries or node.start in seen:
         return None
-    merged = _resolved(root, text, node.entries[MERGE][2])
+    seen.add(node.start)
+    merged = anchors.resolved(node.entries[MERGE][2])
     for each in merged.nodes or (merged,):
-        found = _below(root, text, _resolved(root, text, each), step)
+        found = _below(anchors, anchors.resolved(each), step, seen)
         if found:
             return found
     return None
 
 
-def _resolved(root: Node, text: str, node: Node) -> Node:
-    """The node that an alias refers to: the last one before it with that anchor."""
-    if node.kind != ALIAS:
-        return node
-    anchor = "&" + text[node.start : node.end].strip()[1:]
-    before = [each for each in _nodes(root) if each.start < node.start and _properties(text, each.start, anchor)]
-    return max(before, key=lambda each: each.start) if before else node
-
-
-def _nodes(node: Node) -> Iterator[Node]:
-    yield node
-    for each in node.nodes:
-        yield from _nodes(each)
-    for _, _, below in node.entries.values():
-        yield from _nodes(below)
-
-
-def _properties(text: str, start: int, anchor: str) -> bool:
-    """True if the node that starts there has this anchor."""
+def _properties(text: str, start: int) -> Iterator[str]:
+    """The anchors and tags of the node that starts there."""
     while text[start : start + 1] in ("&", "!"):
         end = _end_of_word(text, start)
-        if text[start:end] == anchor:
-            return True
+        yield text[start:end]
         start = _after_blanks(text, end)
-    return False
 
 
 def _after_properties(text: str, start: int) -> int:

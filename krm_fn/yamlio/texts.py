@@ -9,6 +9,7 @@ from krm_fn.yamlio.layout import breaks, column_of, line_start, newline_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from krm_fn.yamlio.following import Anchors
     from krm_fn.yamlio.nodes import Node
     from krm_fn.yamlio.reader import Memo
     from krm_fn.yamlio.spans import Spans
@@ -58,11 +59,12 @@ class Pieces:
 class LookedAt:
     """An item in which places are searched: its piece, its text, and its tree, or None if it is bloated."""
 
-    __slots__ = ("counts", "piece", "root", "text")
+    __slots__ = ("anchors", "counts", "piece", "root", "text")
 
     def __init__(self, piece: Piece, text: str, root: Node | None) -> None:
         self.piece, self.text, self.root = piece, text, root
         self.counts = [0]  # the line breaks before each stride
+        self.anchors: Anchors | None = None  # once somebody follows aliases
 
     def breaks_before(self, start: int) -> int:
         """The number of line breaks before a line of the item. Counts are kept: hostile input may have many findings."""
@@ -114,9 +116,10 @@ class Text:
             return piece.line, piece.column + 1
         at = node.start
         if follow:
-            from krm_fn.yamlio.following import followed  # few ask for it
+            from krm_fn.yamlio.following import Anchors, followed  # few ask for it
 
-            at, path = followed(node, text, path), ()
+            looked_at.anchors = looked_at.anchors or Anchors(node, text)
+            at, path = followed(looked_at.anchors, path), ()
         for step in path:
             if step in node.entries:
                 key_start, _, node = node.entries[step]

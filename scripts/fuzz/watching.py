@@ -42,7 +42,9 @@ CANARIES = (
     *("env", "touch", "cat", "scp", "hg", "go", "node", "evil.sh", "kubevirt-render", "git-remote-evil", "sops", "age"),
 )
 # Where programs and Python itself read: nothing there belongs to the user or to the tree.
-SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/dev", "/sys", "/etc/ssl", "/etc/localtime", "/etc/nsswitch.conf")
+# Temporary files may be in /dev/shm, so all of /dev is not known.
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "fd", "pts"))
+SYSTEM = ("/usr", "/lib", "/lib64", "/bin", *DEVICES, "/sys", "/etc/ssl", "/etc/localtime", "/etc/nsswitch.conf")
 OF_SYSTEM = (
     "/etc/ld.so",
     "/etc/locale.alias",

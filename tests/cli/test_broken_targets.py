@@ -11,6 +11,7 @@ import pytest
 from checking import run
 from committing import commit, git
 from jsonschema import Draft202012Validator
+from running import helm
 from trees import tree
 
 from krm_fn import yamlio
@@ -75,6 +76,32 @@ def test_no_build_begins_after_the_time_for_all_of_them(
     code, out, err = run(*words, "-j", "1", "--total-timeout", "1", ".", cwd=here)
     assert code == 1
     assert log.read_text().count("build ") < 9
+    assert "raise --total-timeout" in out + err
+
+
+SLOW = {
+    "kustomize": (
+        [word for number in range(9) for word in ("-k", f"t{number}")],
+        "kustomization.yaml",
+        "resources: [vm.yaml]\n",
+    ),
+    "helm": (["--helm", "."], "Chart.yaml", "{apiVersion: v2, name: c, version: 1.0.0}\n"),
+}
+
+
+@pytest.mark.parametrize("program", SLOW)
+def test_the_time_for_all_builds_holds_for_charts_and_for_kustomizations_that_are_named(
+    here: Path, kustomize: str, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    (words, file, text), log, tools = SLOW[program], here / ".log", here / ".tools"
+    real = {"kustomize": kustomize, "helm": helm()}[program]
+    tree(here, {f".tools/{program}": f'#!/bin/sh\necho "$1" >>{log}\nsleep 0.5\nexec {real} "$@"\n'})
+    (tools / program).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    made = {f"t{number}/{name}": each for number in range(9) for name, each in ((file, text), ("templates/vm.yaml", VM))}
+    tree(here, {**made, **{f"t{number}/vm.yaml": VM for number in range(9)}})
+    _, out, err = run("check", "--no-cache", "-j", "1", "--total-timeout", "1", *words, cwd=here)
+    assert 0 < len(log.read_text().splitlines()) < 9
     assert "raise --total-timeout" in out + err
 
 

@@ -310,3 +310,107 @@ def test_no_file_that_kubectl_reads_is_passed_over(tmp_path, text):
     (tmp_path / "other.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     code, out, _ = run("check", "--isolated", "--no-ignores", ".", cwd=tmp_path)
     assert (code, "(unreadable-document)" in out) == (1, True)
+
+
+# ---- what only something takes away of which nobody knows that it is applied
+
+WRONG = MISSPELT.replace("name: web}", "name: web, namespace: shop}")
+FIXED = '[{"op": "replace", "path": "/spec/template/spec/domain", "value": {"devices": {}}}]'
+DELETED = "{$patch: delete, apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {name: x}}"
+OF_VMS = "target: {kind: VirtualMachine}"
+APPLYING = (
+    "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: dead, namespace: flux-system}\n"
+    "spec: {path: ./app, sourceRef: {kind: GitRepository, name: flux-system}, %s}\n"
+)
+APPLICATION = (
+    "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: dead, namespace: argocd}\n"
+    "spec: {source: {repoURL: 'https://example.com/a.git', path: app, kustomize: {%s}}}\n"
+)
+PATCHES = f"patches: [{{{OF_VMS}, patch: '{DELETED}'}}]"
+OF_WEB = PATCHES.replace("Machine}", "Machine, name: web}")
+REMOVING = {
+    "a patch": {"dead/kustomization.yaml": f"resources: [../app]\n{PATCHES}\n"},
+    "a patch in a component": {
+        "dead/kustomization.yaml": "resources: [../app]\ncomponents: [part]\n",
+        "dead/part/kustomization.yaml": f"kind: Component\n{PATCHES}\n",
+    },
+    "a patch of the kind": {
+        "dead/kustomization.yaml": (
+            f"resources: [../app]\npatches: [{{{OF_VMS}, options: {{allowKindChange: true}}, "
+            'patch: \'[{"op": "replace", "path": "/kind", "value": "Foo"}]\'}]\n'
+        ),
+    },
+    "a patch among decoys": {
+        "dead/kustomization.yaml": f"resources: [../app, vm.yaml]\nnamePrefix: web-\n{OF_WEB}\n",
+        "dead/vm.yaml": CONFLICT.replace("name: web", "name: other").replace("cpu: {cores: 4}", ""),
+    },
+    "a transformer": {
+        "dead/kustomization.yaml": "resources: [../app]\ntransformers: [t.yaml]\n",
+        "dead/t.yaml": f"apiVersion: builtin\nkind: PatchTransformer\nmetadata: {{name: t}}\npatch: '{DELETED}'\n{OF_VMS}\n",
+    },
+    "Flux": {"dead/k.yaml": APPLYING % PATCHES},
+    "Flux, suspended": {"dead/k.yaml": APPLYING % f"suspend: true, patches: [{{{OF_VMS}, patch: '{FIXED}'}}]"},
+    "Argo CD": {"dead/k.yaml": APPLICATION % PATCHES},
+}
+
+
+def removed(folder: Path, files: dict[str, str]) -> list[str]:
+    """The places of unknown fields in a repository with these files, beside an application whose VM has one."""
+    tree(folder, {".git/HEAD": "", "app/kustomization.yaml": "resources: [vm.yaml]\n", "app/vm.yaml": WRONG, **files})
+    _, out, _ = check("-o", "json", ".", cwd=folder)
+    named = [each for each in json.loads(out)["results"] if each["tags"]["rule"] == "unknown-field"]
+    return [f"{each['file']['path']}:{each['tags'].get('line', '')}" for each in named]
+
+
+@pytest.mark.parametrize("files", REMOVING.values(), ids=[*REMOVING])
+def test_no_object_goes_unjudged_because_everything_that_includes_it_removes_it(
+    tmp_path: Path, files: dict[str, str], kustomize: Path
+) -> None:
+    assert [each.partition(":")[0] for each in removed(tmp_path, files)] == ["app/vm.yaml"]
+
+
+KEEPING = {
+    "another overlay": {**REMOVING["a patch"], "all/kustomization.yaml": "resources: [../app]\nnameSuffix: -1\n"},
+    "a delivery": {**REMOVING["a patch"], "k.yaml": APPLYING % "namePrefix: x-"},
+    "a rename": {
+        "new/kustomization.yaml": (
+            f"resources: [../app]\npatches: [{{{OF_VMS}, options: {{allowNameChange: true}}, "
+            'patch: \'[{"op": "replace", "path": "/metadata/name", "value": "a"}]\'}]\n'
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("files", KEEPING.values(), ids=[*KEEPING])
+def test_what_another_target_has_is_judged_as_that_has_it(tmp_path: Path, files: dict[str, str], kustomize: Path) -> None:
+    assert len(removed(tmp_path, files)) == 1
+
+
+OF_FILES = [
+    *(("capacity", "--nodes"), ("capacity", "--prices"), ("suggest", "--usage"), ("check", "--variables")),
+    *(("check", "--config"), ("check", "--configuration"), ("check", "--baseline")),
+]
+
+
+@pytest.mark.parametrize("words", OF_FILES, ids=lambda words: words[1])
+def test_no_flag_reads_a_link_out_of_the_repository(tmp_path: Path, words: tuple[str, str]) -> None:
+    tree(tmp_path, {"secret.yaml": "a: b\n", "r/.git/HEAD": "", "r/vm.yaml": CONFLICT, "r/link.yaml": "-> ../secret.yaml"})
+    code, _, err = run(*words, "link.yaml", "vm.yaml", cwd=tmp_path / "r")
+    assert code
+    assert "link.yaml: this symbolic link points outside the repository" in err
+
+
+def test_one_large_file_is_not_applied_again_and_again(tmp_path: Path, kustomize: Path) -> None:
+    elements = ", ".join(f"{{a: x{number}}}" for number in range(1_900))
+    template = (
+        "{metadata: {name: '{{a}}'}, spec: {destination: {namespace: shop}, "
+        "source: {repoURL: 'https://example.com/a.git', path: app}}}"
+    )
+    made = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: s, namespace: argocd}\n"
+        f"spec: {{generators: [{{list: {{elements: [{elements}]}}}}], template: {template}}}\n"
+    )
+    tree(tmp_path, {".git/HEAD": "", "as.yaml": made, "app/vm.yaml": CONFLICT + f"# {'a' * 40_000}\n"})
+    code, _, err = check(".", cwd=tmp_path)
+    assert code == 1
+    assert "deliveries apply the same very often" in err

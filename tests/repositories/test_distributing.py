@@ -199,6 +199,13 @@ def test_the_output_is_that_of_one_process(repository, cluster, folder):
     assert there == here == sorted(["broken", "types", *TARGETS])
 
 
+def test_workers_build_nothing_after_the_time_for_all_builds(repository, cluster, folder):
+    code, out, _ = check(repository, "--total-timeout", "0.001", address=cluster)
+    assert code == 1
+    assert "raise --total-timeout" in out
+    assert [*built(folder / "one"), *built(folder / "two"), *built(repository.parent / "here")] == []
+
+
 def test_links_and_files_above_the_folder_are_read_here(repository, cluster):
     (repository / "overlays/vm-03/cores.yaml").unlink()
     (repository / "overlays/vm-03/cores.yaml").symlink_to("../vm-04/cores.yaml")

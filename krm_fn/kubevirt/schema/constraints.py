@@ -9,26 +9,16 @@ from krm_fn.base.annotations import Any, Callable, Iterable
 from krm_fn.base.paths import Path
 from krm_fn.kubevirt.schema.flaws import LENGTH, MOST_KNOWN, RANGE, VALUE, Flaw, Judge
 
-Check = Callable[[Any], bool]
-
-
-# The CEL rules of KubeVirt's CustomResourceDefinitions, by their texts without blanks: an equivalent check of each, and the
-# words for the values that it accepts. A test fails if the definitions of a release have a rule that is not here. Unknown rules
-# of other definitions are not evaluated. Kubernetes evaluates a rule only if the value has the right type: so do the callers.
-RULES: dict[str, tuple[Check, str]] = {
+NUMBERS = (int, float)
+MOST = 2**64  # larger numbers are not computed with
+# The CEL rules of KubeVirt's definitions, by their texts without blanks: a check that is equivalent, and the words
+# for the values that it accepts. A test fails if the definitions of a release have a rule that is not here. Unknown rules of
+# other definitions are not evaluated. Kubernetes evaluates a rule only if the value has the right type, and so do we.
+RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "self.startsWith('/')": (lambda value: value.startswith("/"), "an absolute path, which starts with '/'"),
     "!self.contains('..')": (lambda value: ".." not in value, "a path without '..'"),
     "self==true": (lambda value: value is True, "true"),
 }
-
-
-def known(rule: object) -> tuple[Check, str] | None:
-    """The check of a rule and the words for it; None if the rule is not known."""
-    return RULES.get("".join(rule.split())) if isinstance(rule, str) else None
-
-
-NUMBERS = (int, float)
-MOST = 2**64  # larger numbers are not computed with
 
 
 def within(low: float | None, high: float | None, *, exclusive: bool = False, words: str = "") -> Judge:
@@ -153,7 +143,7 @@ def of_form(name: str) -> Judge | None:
 
 def obeys(rule: object) -> Judge | None:
     """Refuses values for which the CEL rule is false; None for an unknown rule."""
-    found = known(rule)
+    found = RULES.get("".join(rule.split())) if isinstance(rule, str) else None
     if found is None:
         return None
     check, words = found

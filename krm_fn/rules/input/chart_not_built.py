@@ -40,6 +40,7 @@ MESSAGES = {
     "dependencies": "not built: it depends on charts that are not there: {detail}; fetch them with `helm dependency build`",
     "outside": "not built: {detail} is a link out of the repository; replace it by what it leads to",
     "slow": "not built: it was stopped after {detail}; give it less to build, or raise the timeout",
+    "late": "not built: the builds before it took all of the time for them; build less at once, or raise --total-timeout",
 }
 
 
