@@ -60,7 +60,7 @@ class Built(NamedTuple):
     The paths in these run from `wrapper`. What they name below `copy`, where the target was built from a copy, stands below
     `original`; `moved` are the files in the copy that stand elsewhere, each with its place. `steps` are this program's
     own among the transformers: what was built is what the first of them gets. `affixes` are the prefixes and
-    suffixes that names got.
+    suffixes that names got. `named` is the folder of the target, where its path has links or leads up.
     """
 
     data: bytes
@@ -70,15 +70,21 @@ class Built(NamedTuple):
     moved: tuple[tuple[str, str], ...] = ()
     steps: tuple[Step, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
+    named: str = ""
 
     def file(self, path: str) -> str:
-        """The file that an origin names, as a path from the working directory."""
+        """The file that an origin names, as a path from the working directory that begins as that of the target."""
         found = os.path.normpath(os.path.join(self.wrapper, path))  # noqa: PTH118
         if found in (moved := dict(self.moved)):
             return joined(".", moved[found])
         if self.copy and found.startswith(self.copy + os.sep):
             found = self.original + found[len(self.copy) :]
-        return joined(".", found)
+        plain = joined(".", found)
+        if not (self.named or os.path.isabs(plain)):  # noqa: PTH117
+            return plain
+        folder = self.named or os.curdir
+        named = joined(folder, os.path.relpath(found, os.path.realpath(folder)))
+        return named if os.path.realpath(named) == os.path.realpath(found) else plain
 
 
 def builder(path: str | None = None, *, network: bool = False) -> Builder | None:
@@ -207,10 +213,13 @@ def _placed(
 ) -> Built:
     """Where a target is built from: its folder, or a copy of its files, some with other texts."""
     moved = gathered(kustomizations, texts) if ANYWHERE in flags else {}
+    is_plain = os.path.realpath(target.folder) == os.path.normpath(os.path.join(os.getcwd(), target.folder))  # noqa: PTH109, PTH118
+    named = target.folder if not is_plain or target.folder.startswith(("..", os.sep)) else ""
     if not (moved or needs_copy):
-        return Built(b"", "")
+        return Built(b"", "", named=named)
     copy, original = copied(target, texts, scratch / "copy", moved, local=needs_copy)
-    return Built(b"", "", str(copy), original, tuple((str(place), file) for place, file in moved_to(copy, original, moved)))
+    places = tuple((str(place), file) for place, file in moved_to(copy, original, moved))
+    return Built(b"", "", str(copy), original, places, named=named)
 
 
 def _folder(target: Target, built: Built) -> str:

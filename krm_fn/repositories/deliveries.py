@@ -66,13 +66,14 @@ class How(NamedTuple):
 
 
 class Deliveries:
-    """What is delivered of a repository. `files` are its YAML files.
+    """What is delivered of a repository. `root` is its folder, and `files` are its YAML files, by paths that begin alike.
 
     `search` finds its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it.
     """
 
     def __init__(self, root: str, files: Iterable[str], search: Callable[[], Discovery], how: How) -> None:
         self._root, self._files, self._search, self._how = os.path.realpath(root), tuple(files), search, how
+        self._named = root
         self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
         self._counts = False
         for file in self._files:
@@ -226,7 +227,7 @@ class Deliveries:
         self._done.add(own)
         self._spend(FOLLOWED if len(above) < DEEPEST else MOST)
         apart = {*above, each[1:3]}
-        for found in self._targets_of(each.obj, each, cluster):
+        for found in self._called(each.obj, each, cluster):
             target = found._replace(delivery=found.delivery and self._values.given(found.delivery))
             every = self._below(target)
             # Of one that is not built, the parts are judged, as far as they are built.
@@ -303,14 +304,19 @@ class Deliveries:
         key = target.folder, target.file, target.delivery.text if target.delivery else b"", target.inputs
         if key not in self._counting:
             self._spend(len(target.inputs))
-            self._counting[key] = _may_count(target)
+            self._counting[key] = delivering.may_count(target)
         return self._counting[key]
 
     def _raw(self, each: Written) -> tuple[Target, ...]:
         """The targets that a delivery applies as it is written."""
         if each[1:3] not in self._raws:
-            self._raws[each[1:3]] = tuple(self._targets_of(each.obj, each))
+            self._raws[each[1:3]] = tuple(self._called(each.obj, each))
         return self._raws[each[1:3]]
+
+    def _called(self, obj: Object, each: Written, cluster: str = "") -> Iterator[Target]:
+        """The targets that a delivery applies, by paths that begin as the files do."""
+        for target in self._targets_of(obj, each, cluster):
+            yield target if self._named in (os.curdir, self._root) else delivering.moved(target, self._root, self._named)
 
     def _targets_of(self, obj: Object, each: Written, cluster: str = "", above: Steps = ()) -> Iterator[Target]:
         """The targets that a delivery applies; the problem of one says why it is refused."""
@@ -337,10 +343,3 @@ class Deliveries:
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
         found = CLUSTER.search(file)
         return found[1] if found else ""
-
-
-def _may_count(target: Target) -> bool:
-    if target.is_chart:
-        return True
-    with delivering.entered(target):
-        return written.may_count(target)

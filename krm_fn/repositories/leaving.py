@@ -1,7 +1,7 @@
 """What leaves a unit for the cluster where this program is a step on the way there: the objects as it renders them.
 
-A step of a kustomization, of a kpt package or of Argo CD sees only the list that its host sends it. So it knows nothing of what
-the other units of the cluster have. A pipeline calls the command, which knows it.
+A step of a kustomization or of a kpt package sees only the list that its host sends it. So it knows nothing of what the other
+units of the cluster have. A pipeline and Argo CD call the command, which knows it.
 """
 
 from __future__ import annotations

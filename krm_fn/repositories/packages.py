@@ -149,7 +149,8 @@ class Plugins:
             settings = _laid(base, plugin, folder, self._inside, found)
         except ConfigError as error:
             raise ConfigError(error.message, path=error.path, file=of.file) from None
-        step = Step(host=ARGOCD, settings=settings, namespace=of.namespace, file=of.file)
+        context = None if found.context is None else tuple(joined(folder, each) for each in found.context)
+        step = Step(host=ARGOCD, settings=settings, namespace=of.namespace, file=of.file, context=context)
         return (step.but(item=of.item, path=(*of.above, *at)),)
 
     @cached_property

@@ -21,7 +21,7 @@ from krm_fn.repositories.building import Builder
 from krm_fn.repositories.clusters import Configs, TargetSettings, as_it_is
 from krm_fn.repositories.discovery import discover, with_deliveries
 from krm_fn.repositories.judging import UnitResult, judge_problem, of_no_object, release_of
-from krm_fn.repositories.kustomization import joined
+from krm_fn.repositories.kustomization import joined, named_root
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.packages import Package
 from krm_fn.repositories.types import Discovery, Problem, Target
@@ -157,17 +157,16 @@ class Workspace:
 
     def _applied(self, folders: Iterable[str]) -> Iterator[Target]:
         """What is delivered of the repositories that folders are in."""
-        for root in dict.fromkeys(self.asked.root or repository(folder) for folder in folders):
+        for root in dict.fromkeys(named_root(folder, self.asked.root or repository(folder)) for folder in folders):
             if root not in self._delivered:
                 self._delivered[root] = [*self._deliveries(root)]
             yield from self._delivered[root]
 
-    def _deliveries(self, root: str) -> Iterator[Target]:
-        here = os.path.relpath(root)
+    def _deliveries(self, here: str) -> Iterator[Target]:
         files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
         helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
         how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
-        return deliveries.Deliveries(root, files, partial(self._search, (here,)), how).deliveries()
+        return deliveries.Deliveries(here, files, partial(self._search, (here,)), how).deliveries()
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
@@ -217,7 +216,7 @@ class Workspace:
         if delivery.cluster in self.configs.clusters_at(target.folder):
             return self.settings(target.folder, delivery.cluster)
         named = self.settings(folder_of(delivery.file)).cluster
-        known = {each.delivery.cluster for each in (*self.found.targets, *self.found.charts) if each.delivery}
+        known = {each.delivery.cluster for found in self._delivered.values() for each in found if each.delivery}
         return own.but(cluster=named or (delivery.cluster if len(known) > 1 else ""))
 
     @property

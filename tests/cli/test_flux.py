@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+import running
 from checking import run
 from committing import commit, git
 from delivered import LISTS_VM, VM, check, vms
@@ -448,3 +449,43 @@ def test_a_folder_that_flux_can_not_build_is_listed_once(here: Path) -> None:
     _, out, _ = run("deliveries", "-o", "json", cwd=tree(here, files))
     (row,) = json.loads(out)["deliveries"]
     assert (row["target"], row["by"], row["unknown"]) == ("app", "Kustomization", ["bad.yaml is no YAML"])
+
+
+WAYS = ("x", "../git"), ("x", ""), ("git/app", "."), ("git/app", ".."), ("git/clusters", "../app"), (".", "git"), (".", "l")
+
+
+@pytest.mark.parametrize(("at", "named"), WAYS)
+def test_what_is_applied_does_not_depend_on_the_name_of_the_folder(
+    tmp_path: Path, kustomize: Path, at: str, named: str
+) -> None:
+    patch = (
+        "patches:\n- target: {kind: Kustomization, name: web}\n  patch: |\n"
+        "    - {op: add, path: /spec/targetNamespace, value: shop}\n"
+    )
+    files = {**app(), "clusters/a/all.yaml": flux("clusters/a", patch, "all"), "other/vm.yaml": VM % ("other", "4Gb")}
+    here = tree(tmp_path / "git", {**files, "app/vm.yaml": VM % ("web", "4Gb")})
+    tree(tmp_path, {"x/file": "", "l": "-> git"})
+    git(here, "init", "-q", "-b", "main")
+    environment = {**os.environ, "PATH": f"{Path(kustomize).parent}:{os.environ['PATH']}"}
+    out = running.run(
+        "kubevirt-render", "check", named or str(here), "--no-cache", cwd=tmp_path / at, environment=environment
+    ).stdout
+    found = [line for line in out.splitlines() if "app/vm.yaml" in line or line.startswith("error: vm.yaml")]
+    assert [("VirtualMachine shop/web" in line, "(wrong-type)" in line) for line in found] == [(True, True)]
+
+
+def test_a_part_of_a_repository_belongs_to_the_cluster_that_it_is_applied_to(here: Path) -> None:
+    size = (
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: house}\n"
+        "spec: {cpu: {guest: 1}, memory: {guest: %s}}\n"
+    )
+    vm = VM % ("web", "1Gi") + "  instancetype: {name: house}\n"
+    vm = vm.replace("        memory:\n          guest: 1Gi\n", "")
+    files = {
+        **{f"infra/{each}/size.yaml": size % memory for each, memory in (("a", "2Gi"), ("b", "3Gi"))},
+        **{f"clusters/{each}/infra.yaml": flux(f"infra/{each}", "", "infra") for each in "ab"},
+        **app(vm=vm),
+    }
+    tree(here, files)
+    _, out, _ = run("capacity", "app", "-o", "json", cwd=here)
+    assert [each["memory"] for each in json.loads(out)["vms"]] == ["2Gi"]
