@@ -29,7 +29,8 @@ def replica_set_record(pair: Pair) -> Object:
 
     upstream: pkg/virt-controller/watch/replicaset/replicaset.go:scale
     """
-    causes = causes_of_set(pair.old.obj, pair.new.obj, pair.world) if pair.is_edited else ()
+    old, new = pair.old.obj, pair.new.obj
+    causes = causes_of_set(new if pair.how.new else old, new, pair.world) if pair.is_edited else ()
     if causes:
         return refused_record(causes, VALIDATING)
     paused = get(pair.new.obj, ("spec", "paused")) is True

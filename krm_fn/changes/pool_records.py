@@ -29,7 +29,7 @@ NEW_ONLY, STOPPED, ERROR = "newOnly", "stopped", "error"
 def pool_record(pair: Pair) -> Object:
     """The keys of a pool's record."""
     old, new = pair.old.obj, pair.new.obj
-    causes = update_causes(old, new, pair.world) if pair.is_edited else ()
+    causes = update_causes(new if pair.how.new else old, new, pair.world) if pair.is_edited else ()
     if causes:
         return refused_record(causes, VALIDATING)
     before, after = pools.pooled(old), pools.pooled(new)

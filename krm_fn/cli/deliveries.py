@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from krm_fn.base.objects import Object, kind_of, text
+from krm_fn.base.objects import Object, kind_of, metadata, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.changes.pairs import Delivered
 from krm_fn.cli import options, progress
 from krm_fn.cli.catalogue import table
 from krm_fn.cli.units import CommandRequest, refuse_nothing, units_of
@@ -37,8 +38,10 @@ STEPS = {
     "postBuild": "substitution",
     "commonMetadata": "metadata",
 }
-# How objects are applied, by the options of an Application.
-MANNERS = {"ServerSideApply=true": "server-side apply", "Replace=true": "replace", "Force=true": "recreate"}
+# How objects are applied, by the options of an Application: the first that it has counts.
+MANNERS = {"Replace=true": "replace", "ServerSideApply=true": "server-side apply"}
+# What has Argo CD delete the objects of an Application that is deleted.
+FINALIZER = "resources-finalizer.argocd.argoproj.io"
 COLUMNS: dict[str, Callable[[Object], str]] = {
     "TARGET": lambda row: row["target"],
     "DELIVERED BY": lambda row: _by(row),  # noqa: PLW0108  it is defined below
@@ -161,5 +164,17 @@ def manner_of(own: Delivery) -> Object:
     policy = as_map(spec.get("syncPolicy"))
     chosen = [*map(text, as_list(policy.get("syncOptions")))]
     manner = next((word for option, word in MANNERS.items() if option in chosen), "client-side apply")
-    prune = as_map(policy.get("automated")).get("prune") is True and "Prune=false" not in chosen
+    prune = as_map(policy.get("automated")).get("prune") is True and not {"Prune=false", "Prune=confirm"} & {*chosen}
     return {"manner": manner, "prune": prune, "createsNamespace": "CreateNamespace=true" in chosen}
+
+
+def delivered_by(own: Delivery, *, goes: bool) -> Delivered:
+    """How a delivery brings a change to the cluster; it `goes` itself, if only the old side has it."""
+    how = manner_of(own)
+    prunes = how["prune"]
+    if goes and own.tool == "Argo CD":  # those of a set have the finalizer
+        prunes = bool(own.above) or any(
+            text(each).startswith(FINALIZER) for each in as_list(metadata(own.obj).get("finalizers"))
+        )
+    keeps = f"{kind_of(own.obj)} {own.name}, which does not prune"
+    return Delivered(replaces=how["manner"] == "replace", recreates=how["manner"] == "recreate", keeps="" if prunes else keeps)

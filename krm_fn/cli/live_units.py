@@ -28,12 +28,11 @@ from krm_fn.repositories.loading import Unit
 from krm_fn.sources.reading import STDIN
 
 FLUX = "kustomize-controller"
-# What each manner of a delivery is for the API server. `recreate` applies, too, before it deletes anything.
+# What each manner of a delivery is for the API server.
 OF_ARGOCD = {
     "client-side apply": Manner(manner=CLIENT_SIDE, manager=ARGOCD),
     "server-side apply": Manner(manner=SERVER_SIDE, manager=ARGOCD, migrate="argocd", force=True),
     "replace": Manner(manner=REPLACE, manager=ARGOCD),
-    "recreate": Manner(manner=CLIENT_SIDE, manager=ARGOCD),
 }
 HELM = "helm-controller"
 OF_HELM = {

@@ -41,7 +41,7 @@ from krm_fn.repositories.flux_values import (
     objects_in,
     other_cluster,
 )
-from krm_fn.repositories.types import Delivery, Discovery, Target
+from krm_fn.repositories.types import Delivery, Discovery, Target, full_name
 from krm_fn.sources.files import SUFFIXES, content
 
 Place = tuple[str, int]  # a file, and the number of a document there
@@ -103,6 +103,11 @@ class Deliveries:
         except SpentError:
             first = self._written[0]
             raise InputError(REPEATED, file=first.file, line=first.line, column=first.column) from None
+
+    @property
+    def names(self) -> frozenset[tuple[str, str]]:
+        """Kind and name of each delivery in git, also of those that apply nothing which counts."""
+        return frozenset((kind_of(each.obj), full_name(each.obj)) for each in self._every)
 
     @property
     def _found(self) -> Iterator[Written]:

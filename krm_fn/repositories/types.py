@@ -20,6 +20,11 @@ COMPARING = "argocd.argoproj.io/compare-options"
 ON_SERVER, WITH_WEBHOOKS = "ServerSideDiff=true", "IncludeMutationWebhook=true"
 
 
+def full_name(obj: Object) -> str:
+    """Namespace and name of an object."""
+    return "/".join(filter(None, (namespace_of(obj), name_of(obj))))
+
+
 class FileReference(NamedTuple):
     """A place where a kustomization names a file or a folder: its key as the role, where that leads, and the path of the place.
 
@@ -97,7 +102,7 @@ class Delivery(NamedTuple):
     @property
     def name(self) -> str:
         """Its namespace and its name."""
-        return "/".join(filter(None, (namespace_of(self.obj), name_of(self.obj))))
+        return full_name(self.obj)
 
     @property
     def is_of_flux(self) -> bool:

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from operator import attrgetter
-from pathlib import Path
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
@@ -109,6 +108,7 @@ class Workspace:
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
         self._searched: dict[tuple[str, ...], Discovery] = {}  # what is in folders, as nothing delivers it
         self._delivered: dict[str, list[Target]] = {}  # what is delivered of repositories
+        self.written: set[tuple[str, str]] = set()  # kind and name of each delivery there
         self.found = self._discovered(asked.folders)
 
     @cached_property
@@ -137,7 +137,7 @@ class Workspace:
         made = object.__new__(Workspace)
         made.asked = self.asked.but(paths=(root,), whole=False, target="", cluster="")
         made.configs, made._settings = self.configs, self._settings
-        made._searched, made._delivered = self._searched, self._delivered
+        made._searched, made._delivered, made.written = self._searched, self._delivered, self.written
         made.found = made._discovered((root,))
         return made
 
@@ -166,7 +166,9 @@ class Workspace:
         files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
         helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
         how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
-        return deliveries.Deliveries(here, files, partial(self._search, (here,)), how).deliveries()
+        found = deliveries.Deliveries(here, files, partial(self._search, (here,)), how)
+        self.written |= found.names
+        return found.deliveries()
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
@@ -232,7 +234,7 @@ class Workspace:
     @cached_property
     def unlisted(self) -> frozenset[str]:
         """The files beside a kustomization that does not list them, and that nothing else of the repository uses."""
-        listing = {folder for folder in self.found.listing if not _is_in_package(folder)}
+        listing = {folder for folder in self.found.listing if not packages.is_in_package(folder)}
         beside = frozenset(file for file in self.found.files if folder_of(file) in listing)
         return beside.difference(*(each.found.used for each in self._beside)) if beside else beside
 
@@ -336,12 +338,6 @@ class Workspace:
         if self.idle and not (self.targets or self.files or self.charts):
             done.append(of_no_object((), self.settings(os.curdir)).but(idle=self.idle))
         return done
-
-
-def _is_in_package(folder: str) -> bool:
-    """True for a folder of a kpt package: kpt applies all files of it."""
-    here = Path(folder).resolve()
-    return any((each / "Kptfile").is_file() for each in (here, *here.parents))
 
 
 def _steps(own: tuple[Step, ...], settings: TargetSettings) -> tuple[Step, ...]:

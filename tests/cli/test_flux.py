@@ -489,3 +489,62 @@ def test_a_part_of_a_repository_belongs_to_the_cluster_that_it_is_applied_to(her
     tree(here, files)
     _, out, _ = run("capacity", "app", "-o", "json", cwd=here)
     assert [each["memory"] for each in json.loads(out)["vms"]] == ["2Gi"]
+
+
+# ---- how a change reaches the cluster
+
+INSTANCE = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {name: web}
+spec: {domain: {devices: {}, memory: {guest: %s}}}
+"""
+WRONG = VM % ("web", "2Gi") + "  preference: {name: none, kind: VirtualMachinePreference, inferFromVolume: a}\n"
+FORCED = "kustomize.toolkit.fluxcd.io/force: enabled"
+
+
+def effects(folder: Path, before: dict[str, str], after: dict[str, str]) -> list[list[str]]:
+    """The effects of each record of `diff`."""
+    commit(folder, before)
+    for name in before.keys() - after.keys():
+        (folder / name).unlink()
+    tree(folder, after)
+    _, out, err = run("diff", "--base", "HEAD", "-o", "json", cwd=folder)
+    assert out, err
+    return [each["effect"] for each in json.loads(out)["vms"]]
+
+
+@pytest.mark.parametrize(
+    ("spec", "head", "expected"),
+    [
+        ("", INSTANCE % "2Gi", ["refused"]),
+        ("force: true", INSTANCE % "2Gi", ["recreated"]),
+        ("", (INSTANCE % "2Gi").replace("name: web", f"name: web, annotations: {{{FORCED}}}"), ["recreated"]),
+        ("", WRONG, ["refused"]),
+        ("force: true", WRONG, ["refused", "removed"]),
+        ("force: true", VM % ("web", "[]"), ["refused", "removed"]),
+        ("force: true", VM % ("web", "2Gi"), ["restartRequired", "atNextStart"]),
+    ],
+    ids=["an instance", "with force", "with an annotation", "a VM", "that can't be created", "of no type", "that is let in"],
+)
+def test_what_the_api_server_refuses_is_made_anew_by_force_alone(here: Path, spec: str, head: str, expected: list[str]) -> None:
+    base = INSTANCE % "1Gi" if "Instance\n" in head else VM % ("web", "1Gi")
+    assert effects(here, app(spec, vm=base), app(spec, vm=head)) == [expected]
+
+
+TEMPLATES = "  dataVolumeTemplates: [{metadata: {name: root}, spec: {source: {blank: {}}, storage: {}}}]\n"
+
+
+@pytest.mark.parametrize(("prune", "effect"), [("true", "removed"), ("false", "left")])
+@pytest.mark.parametrize("gone", ["the VM", "the Kustomization"])
+def test_a_vm_that_goes_is_deleted_only_where_flux_prunes(here: Path, prune: str, effect: str, gone: str) -> None:
+    files = app(vm=VM % ("web", "1Gi") + TEMPLATES)
+    before = {each: text.replace("prune: true", f"prune: {prune}") for each, text in files.items()}
+    before["app/other.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+    after = {**before, "app/kustomization.yaml": "resources: [other.yaml]\n"}
+    if gone == "the Kustomization":
+        after = {"other/vm.yaml": VM % ("other", "1Gi")}
+    assert [effect] in effects(here, before, after)
+    _, out, _ = run("diff", "--base", "HEAD", cwd=here)
+    assert ("deletes DataVolume/root" in out) is (effect == "removed")
+    assert ("stays because of: Kustomization flux-system/web, which does not prune" in out) is (effect == "left")
