@@ -70,6 +70,7 @@ OF_DELIVERY: dict[str, Object] = {
     "createsNamespace": TRUTH,
     "path": {**TEXT, "description": "The folder that is applied."},
     "suspended": TRUTH,
+    "revision": {**TEXT, "description": "A tag, commit or branch that is not at hand: nothing of it is judged. Else empty."},
     "unknown": {**TEXTS, "description": "What is not known of it."},
 }
 
@@ -107,6 +108,7 @@ def deliveries(*, output: str, **flags: Any) -> int:
     failing = {file for unit in units if unit.target and unit.target.problem for file in unit.target.inputs}
     kept = (unit for unit in units if unit.target or not unit.files or not failing.issuperset(unit.files))
     found = [_row(unit) for unit in kept if unit.target or any(_holding(unit))]
+    found += [_row(Unit(settings=workspace.settings(each.folder), name=each.name, target=each)) for each in workspace.elsewhere]
     if not found:
         refuse_nothing(paths, workspace.about(), workspace.found)
     click.echo(json.dumps({"deliveries": found}, indent=2) if output == "json" else table(COLUMNS, found))
@@ -120,7 +122,12 @@ def _holding(unit: Unit) -> Iterator[bool]:
 
 
 def _by(row: Object) -> str:
-    words = (row["by"], row.get("delivery", ""), "(suspended)" if row.get("suspended") else "")
+    revision = row.get("revision")
+    words = (
+        row["by"],
+        row.get("delivery", ""),
+        "(suspended)" if row.get("suspended") else f"(of {revision})" if revision else "",
+    )
     return " ".join(filter(None, words))
 
 
@@ -142,11 +149,12 @@ def _row(unit: Unit) -> Object:
         "by": kind_of(own.obj),
         "delivery": own.name,
         "namespace": own.namespace or text(options.get("targetNamespace")),
-        "steps": [*dict.fromkeys(words), *(["namespace"] if own.namespace and "namespace" not in words else [])],
+        "steps": [] if own.revision else [*dict.fromkeys([*words, *(["namespace"] if own.namespace else [])])],
         **manner_of(own),
         "file": own.file,
         "path": target.folder,
         "suspended": own.is_suspended,
+        "revision": own.revision,
         "unknown": [*own.missing, *([target.problem.detail] if target.problem else [])],
     }
 

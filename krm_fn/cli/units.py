@@ -12,6 +12,7 @@ import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
+from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, options
@@ -275,6 +276,9 @@ def note_all(workspace: Workspace, units: Iterable[Unit], done: Iterable[UnitRes
     for folder in workspace.found.folders:
         if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
             options.note(about_folder(folder))
+    for target in workspace.elsewhere:
+        if own := target.delivery:
+            options.note(f"{target.name}: the {kind_of(own.obj)} {own.name} applies {own.revision}, which is not judged")
     if workspace.idle:
         options.note(f"{counted(workspace.idle, 'kustomization')} without objects of KubeVirt: not built")
     several = not workspace.is_one_bundle

@@ -34,6 +34,12 @@ CHART_SPEC = ("spec", "chart", "spec")  # of a HelmRelease
 UNREAD = ("commonMetadata", "postRenderers")  # what changes the objects after helm has made them
 
 
+def of_chart(release: Object) -> Object:
+    """The source of the chart of a HelmRelease, in the form of a Kustomization."""
+    source = as_map(get(release, (*CHART_SPEC, "sourceRef")))
+    return {"metadata": {"namespace": namespace_of(release)}, "spec": {"sourceRef": source}}
+
+
 class Kustomizations:
     """The targets of Kustomizations, whose sources are `sources`; `root` is the folder of the repository."""
 
@@ -112,8 +118,7 @@ class Releases:
             return ""
         folder = os.path.join(self._root, os.path.normpath("/" + path).lstrip("/")).rstrip("/")  # noqa: PTH118
         is_there = os.path.isfile(f"{folder}/{CHART}") and is_within(folder, [self._root])  # noqa: PTH113
-        of_source = {"metadata": {"namespace": namespace_of(obj)}, "spec": {"sourceRef": source}}
-        return folder if is_there and self._sources.is_own(of_source, path) else ""
+        return folder if is_there and self._sources.is_own(of_chart(obj), path) else ""
 
     def of(self, own: Delivery) -> Iterator[Target]:
         """The target of a HelmRelease, none where the chart is not of this repository; its problem says why Flux refuses it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from krm_fn.sources.files import SUFFIXES, content
 
 if TYPE_CHECKING:
     from krm_fn.repositories.types import Delivery
+Place = tuple[str, int]  # a file, and the number of a document there
 Near = dict[str, tuple[int, Any]]  # by folder
 
 FLUX, SOURCES, HELM = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
@@ -162,3 +164,34 @@ def _around(file: str) -> Iterator[str]:
     while file:
         file = file.rpartition("/")[0]
         yield file
+
+
+def matched(below: Iterable[Written], made: Iterable[tuple[Object, str]]) -> Iterator[tuple[Object, str, Written | None]]:
+    """What is made, each with its file and with what it was made of: of the file, that of its name, else the next one."""
+    left: dict[str, dict[int, Written]] = {}  # by file, with their numbers
+    named: dict[tuple[str, str], deque[int]] = {}
+    for number, each in enumerate(below):
+        left.setdefault(each.file, {})[number] = each
+        named.setdefault((each.file, name_of(each.obj)), deque()).append(number)
+    for obj, file in made:
+        likely, alike = left.get(file, {}), named.get((file, name_of(obj)), deque())
+        while alike and alike[0] not in likely:
+            alike.popleft()
+        yield obj, file, likely.pop(alike[0] if alike else next(iter(likely))) if likely else None
+
+
+def starts(edges: Mapping[Place, Sequence[Place]]) -> list[Place]:
+    """Those from which all others are reached: what no other one leads to, and the first of those that lead to one another."""
+    applied = {below for key, every in edges.items() for below in every if below != key}
+    found = [key for key in edges if key not in applied]
+    reached, waiting = set(found), list(found)
+    for key in edges:
+        while waiting:
+            below = [each for each in edges[waiting.pop()] if each not in reached]
+            reached.update(below)
+            waiting += below
+        if key not in reached:
+            found.append(key)
+            reached.add(key)
+            waiting.append(key)
+    return found

@@ -78,7 +78,8 @@ class Delivery(NamedTuple):
     built, with `text` in place of `original`, which the repository has; both are b"" for none. `substitutes` are the
     ConfigMaps and Secrets of its variables, `missing` names what git does not have. `strict`: a variable without a value is an
     error. `namespace` is that of objects without one, `release` is for a chart. `cluster` is the one that it applies to, ""
-    where only one is known. `label` tells it from all others of the same folder, in other commits, too.
+    where only one is known. `label` tells it from all others of the same folder, in other commits, too. `revision` is the one
+    of the repository that it applies, where that is not at hand.
     """
 
     obj: Object
@@ -98,6 +99,7 @@ class Delivery(NamedTuple):
     release: ChartRelease | None = None
     cluster: str = ""
     label: str = ""
+    revision: str = ""
 
     @property
     def name(self) -> str:

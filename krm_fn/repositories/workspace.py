@@ -108,6 +108,7 @@ class Workspace:
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
         self._searched: dict[tuple[str, ...], Discovery] = {}  # what is in folders, as nothing delivers it
         self._delivered: dict[str, list[Target]] = {}  # what is delivered of repositories
+        self.elsewhere: list[Target] = []  # what deliveries apply of revisions that are not at hand
         self.written: set[tuple[str, str]] = set()  # kind and name of each delivery there
         self.found = self._discovered(asked.folders)
 
@@ -137,7 +138,8 @@ class Workspace:
         made = object.__new__(Workspace)
         made.asked = self.asked.but(paths=(root,), whole=False, target="", cluster="")
         made.configs, made._settings = self.configs, self._settings
-        made._searched, made._delivered, made.written = self._searched, self._delivered, self.written
+        made._searched, made._delivered = self._searched, self._delivered
+        made.written, made.elsewhere = self.written, self.elsewhere
         made.found = made._discovered((root,))
         return made
 
@@ -168,6 +170,7 @@ class Workspace:
         how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
         found = deliveries.Deliveries(here, files, partial(self._search, (here,)), how)
         self.written |= found.names
+        self.elsewhere += found.elsewhere
         return found.deliveries()
 
     def _excludes(self, path: str) -> bool:

@@ -339,8 +339,9 @@ def test_writing_what_argo_cd_sets_anyway_changes_nothing(here: Path, more: dict
 
 
 def test_another_namespace_of_the_destination_moves_the_vm(here: Path) -> None:
-    commit(here, {"app/vm.yaml": WEB, "argo.yaml": application()})
-    tree(here, {"argo.yaml": application().replace("namespace: shop", "namespace: new")})
+    pruned = application(spec="syncPolicy: {automated: {prune: true}}")
+    commit(here, {"app/vm.yaml": WEB, "argo.yaml": pruned})
+    tree(here, {"argo.yaml": pruned.replace("namespace: shop", "namespace: new")})
     found = json.loads(run("diff", "--base", "HEAD", "-o", "json", cwd=here)[1])["vms"]
     assert [(each["namespace"], each["change"]) for each in found] == [("new", "renamed")]
 

@@ -548,3 +548,33 @@ def test_a_vm_that_goes_is_deleted_only_where_flux_prunes(here: Path, prune: str
     _, out, _ = run("diff", "--base", "HEAD", cwd=here)
     assert ("deletes DataVolume/root" in out) is (effect == "removed")
     assert ("stays because of: Kustomization flux-system/web, which does not prune" in out) is (effect == "left")
+
+
+REFS = {
+    "no source in git": ("", "shop"),
+    "the branch at hand": ("ref: {branch: main}", "shop"),
+    "a tag": ("ref: {tag: v1.0}", "default"),
+    "a range of tags": ("ref: {semver: '>=1.0'}", "default"),
+    "a commit": ("ref: {branch: main, commit: 0123456789abcdef0123456789abcdef01234567}", "default"),
+    "another branch": ("ref: {branch: stable}", "default"),
+}
+
+
+@pytest.mark.parametrize("case", REFS)
+def test_another_revision_is_named_and_never_judged_as_applied(here: Path, case: str) -> None:
+    ref, space = REFS[case]
+    source = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: %s, namespace: flux-system}\n"
+        "spec:\n  url: https://git.example.com/team/vms.git\n%s"
+    )
+    git(here, "remote", "add", "origin", "https://git.example.com/team/vms.git")
+    files = {
+        **app("targetNamespace: shop"),
+        "clusters/a/source.yaml": source % ("vms", f"  {ref}\n"),
+        "clusters/a/main.yaml": source % ("main", "  ref: {branch: main}\n"),
+    }
+    files["clusters/a/web.yaml"] = files["clusters/a/web.yaml"].replace("name: flux-system}\n", "name: vms}\n")
+    assert vms(tree(here, files)) == [(space, "web", "1Gi")]
+    row = json.loads(run("deliveries", "-o", "json", cwd=here)[1])["deliveries"][-1]
+    told = "app: the Kustomization flux-system/web applies" in check(here, "--verbose")
+    assert (bool(row.get("revision")), told) == (space == "default", space == "default")
