@@ -57,13 +57,14 @@ REPEATED = f"deliveries apply the same very often, or more than {DEEPEST} in a r
 class How(NamedTuple):
     """How what applies others is built: the program, None for none, its seconds, and whether charts are built, too.
 
-    `clusters` are the names of known clusters.
+    `clusters` are the names of known clusters. `whole`: values of Secrets are shown.
     """
 
     using: Builder | None
     timeout: float
     helm: bool
     clusters: tuple[str, ...]
+    whole: bool = False
 
 
 class Deliveries:
@@ -176,7 +177,7 @@ class Deliveries:
 
     @cached_property
     def _values(self) -> Values:
-        return Values(self._files, self._texts)
+        return Values(self._files, self._texts, shown=self._how.whole)
 
     @cached_property
     def _kustomizations(self) -> Kustomizations:

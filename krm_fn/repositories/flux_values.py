@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.flux.steps import texts_of
 from krm_fn.sources.files import SUFFIXES, content
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ Place = tuple[str, int]  # a file, and the number of a document there
 Near = dict[str, tuple[int, Any]]  # by folder
 
 FLUX, SOURCES, HELM = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
-KUSTOMIZATION, RELEASE = "Kustomization", "HelmRelease"
+KUSTOMIZATION, RELEASE, SECRET = "Kustomization", "HelmRelease", "Secret"
 # What a text has in which a delivery or a source stands.
 APPLYING = expression(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
 # A HelmRelease whose chart is in git. Most take theirs from elsewhere; they are not even read.
@@ -96,10 +98,13 @@ def other_cluster(obj: Object) -> str:
 
 
 class Values:
-    """The values of variables of a repository with these YAML files; `texts` are those in which Flux may stand."""
+    """The values of variables of a repository with these YAML files; `texts` are those in which Flux may stand.
 
-    def __init__(self, files: Iterable[str], texts: Mapping[str, bytes]) -> None:
-        self._files, self._texts = tuple(files), texts
+    Values of Secrets are hidden, unless they are `shown`: who writes the repository decides where a value stands.
+    """
+
+    def __init__(self, files: Iterable[str], texts: Mapping[str, bytes], *, shown: bool) -> None:
+        self._files, self._texts, self._shown = tuple(files), texts, shown
 
     def given(self, own: Delivery) -> Delivery:
         """The delivery with the ConfigMaps and Secrets of its variables, as far as git has them."""
@@ -123,7 +128,9 @@ class Values:
         namespaces = dict.fromkeys(("", namespace_of(own.obj)))
         found = [near for each in namespaces if (near := _nearest(self._held.get((kind, name, each), {}), own.file))]
         obj: Object | None = min(found)[2].obj if found and name else None
-        return None if obj is None or ENCRYPTED in obj else obj
+        if obj is None or ENCRYPTED in obj:
+            return None
+        return obj if self._shown or kind != SECRET else _hidden(obj)
 
     @cached_property
     def _held(self) -> dict[tuple[str, str, str], Near]:
@@ -143,6 +150,30 @@ class Values:
             if each := VERSION.search(data):
                 _put_near(found, file, (number, (int(each[1]), int(each[2]))))
         return found
+
+
+def _hidden(secret: Object) -> Object:
+    """A Secret with a placeholder for each value, also for those in a text of values for a chart."""
+    texts = {
+        key: json.dumps(_holes(_map_in(value), key)) if _map_in(value) else f"${{{key}}}"
+        for key, value in texts_of(secret).items()
+    }
+    return {**{key: value for key, value in secret.items() if key != "data"}, "stringData": texts}
+
+
+def _map_in(value: str) -> Object:
+    """The map that a text has, {} for none."""
+    try:
+        return as_map(next(iter(yamlio.read_stream(value.encode()).items), None))
+    except InputError:
+        return {}
+
+
+def _holes(value: Any, name: str) -> Any:
+    """A value of maps and lists with a placeholder in place of each leaf."""
+    if isinstance(value, dict):
+        return {key: _holes(each, str(key)) for key, each in value.items()}
+    return [_holes(each, name) for each in value] if isinstance(value, list) else f"${{{name}}}"
 
 
 def _put_near(found: Near, file: str, value: tuple[int, Any]) -> None:

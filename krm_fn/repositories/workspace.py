@@ -167,7 +167,7 @@ class Workspace:
     def _deliveries(self, here: str) -> Iterator[Target]:
         files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
         helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
-        how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
+        how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known, whole=self.asked.whole)
         found = deliveries.Deliveries(here, files, partial(self._search, (here,)), how)
         self.written |= found.names
         self.elsewhere += found.elsewhere

@@ -384,6 +384,35 @@ def test_a_secret_from_outside_git_is_shown_by_no_command_but_render(here: Path,
     assert "unter2" in run("render", ".", "--variables", "values.yaml", cwd=here)[1]
 
 
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: flux-system}\n"
+COMMANDS = {
+    "check": ("check", "--no-cache", "-o", "json"),
+    "check, all": ("check", "--no-cache", "--verbose"),
+    "explain": ("explain", "-o", "json"),
+    "capacity": ("capacity", "-o", "json"),
+    "diff": ("diff", "--base", "HEAD", "-o", "json"),
+    "patches": ("diff", "--base", "HEAD", "-o", "patch"),
+    "suggest": ("suggest",),
+    "convert": ("convert", "--diff"),
+    "report": ("report", "-o", "-"),
+    "deliveries": ("deliveries", "-o", "json"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_value_of_a_secret_in_git_is_shown_by_no_command_but_render(here: Path, command: str) -> None:
+    vm = (VM % ("web", "${SIZE}")).replace("devices: {}", "devices: {disks: [{name: a, disk: {bus: '${PASS:1}'}}]}")
+    spec = "postBuild:\n  substituteFrom: [{kind: Secret, name: s}]"
+    commit(
+        here, {**app(spec, vm), "clusters/a/secret.yaml": SECRET + "data: {PASS: aHVudGVyMg==}\nstringData: {SIZE: hunter2}\n"}
+    )
+    tree(here, {"clusters/a/secret.yaml": SECRET + "data: {PASS: aHVudGVyMw==}\nstringData: {SIZE: hunter3}\n"})
+    told = run(*COMMANDS[command], *([] if "--base" in COMMANDS[command] else ["."]), cwd=here)
+    assert told[0] in (0, 1), told
+    assert "unter" not in f"{told[1]}{told[2]}"
+    assert "unter3" in run("render", ".", cwd=here)[1]
+
+
 def test_a_value_that_is_no_text_is_refused(here: Path) -> None:
     folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "CORES: 8\n"})
     code, out, err = run("capacity", ".", "--variables", "values.yml", cwd=folder)
