@@ -24,7 +24,7 @@ from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.helm_calls import is_one_file
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import ChartRelease, Delivery, Target
-from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.files import inside, is_within, read_found
 
 Of = Callable[..., Delivery]  # the delivery of a source, with what is known of it
 
@@ -43,7 +43,7 @@ class Applications:
         path = source.get("path")
         if not isinstance(path, str) or not path or source.get("chart"):
             return ""
-        folder = os.path.join(self._root, os.path.normpath("/" + path).lstrip("/")).rstrip("/")  # noqa: PTH118
+        folder = inside(self._root, path)
         is_there = os.path.isdir(folder) and is_within(folder, [self._root])  # noqa: PTH112
         return folder if is_there and self._is_own(text(source.get("repoURL"))) else ""
 
