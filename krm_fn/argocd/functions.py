@@ -79,10 +79,6 @@ def _slugify(*given: Any) -> str:
     return kept or slug[:most]
 
 
-def _default(other: Any, value: Any = None) -> Any:
-    return value if is_true(value) else other
-
-
 def _index(value: Any, *keys: Any) -> Any:
     for key in keys:
         if isinstance(value, dict):
@@ -192,14 +188,6 @@ def _read(text: str) -> Any:
         raise ValueError from None
 
 
-def _written(value: Any) -> str:
-    return go_text(value).removesuffix("\n") if isinstance(value, dict) else json.dumps(value)
-
-
-def _pairs(*given: Any) -> dict[str, Any]:
-    return {shown(key): value for key, value in zip(given[::2], (*given[1::2], ""), strict=False)}
-
-
 def _dig(*given: Any) -> Any:
     *keys, other, value = given
     for key in keys:
@@ -209,23 +197,8 @@ def _dig(*given: Any) -> Any:
     return value
 
 
-def _merge(*given: Any) -> Any:
-    made: dict[str, Any] = {}
-    for each in reversed(given):
-        made |= each
-    return made
-
-
-def _split(by: str, text: str) -> dict[str, str]:
-    return {f"_{number}": each for number, each in enumerate(text.split(by))}
-
-
 def _substring(start: int, end: int, text: str) -> str:
     return text[: end if end >= 0 else None] if start < 0 else text[start : None if end < 0 or end > len(text) else end]
-
-
-def _trunc(length: int, text: str) -> str:
-    return text[length:] if length < 0 else text[:length]
 
 
 def _whole(of: Callable[[int, int], int], start: int | None = None) -> Callable[..., int]:
@@ -247,11 +220,11 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "hasPrefix": lambda prefix, text: text.startswith(prefix),
     "hasSuffix": lambda suffix, text: text.endswith(suffix),
     "splitList": lambda by, text: text.split(by),
-    "split": _split,
+    "split": lambda by, text: {f"_{number}": each for number, each in enumerate(text.split(by))},
     "join": _join,
     "quote": lambda *given: " ".join(_quoted(each) for each in given if each is not None),
     "squote": lambda *given: " ".join(f"'{shown(each)}'" for each in given if each is not None),
-    "trunc": _trunc,
+    "trunc": lambda length, text: text[length:] if length < 0 else text[:length],
     "substr": _substring,
     "repeat": _repeat,
     "indent": _indent,
@@ -266,14 +239,14 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "b64dec": lambda text: base64.b64decode(text).decode(),
     "toString": shown,
     "toStrings": lambda values: list(map(shown, values)),
-    "toYaml": _written,
+    "toYaml": lambda value: go_text(value).removesuffix("\n") if isinstance(value, dict) else json.dumps(value),
     "fromYaml": _read,
     "fromYamlArray": _read,
     "toJson": lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True),
     "fromJson": json.loads,
 }
 OTHERS: dict[str, Callable[..., Any]] = {
-    "default": _default,
+    "default": lambda other, value=None: value if is_true(value) else other,
     "empty": lambda value: not is_true(value),
     "coalesce": lambda *given: next(filter(is_true, given), None),
     "ternary": lambda yes, no, holds: yes if holds is True else no,
@@ -288,14 +261,14 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "index": _index,
     "slice": _slice,
     "list": lambda *given: list(given),
-    "dict": _pairs,
+    "dict": lambda *given: {shown(key): value for key, value in zip(given[::2], (*given[1::2], ""), strict=False)},
     "get": lambda value, key: value.get(key, ""),
     "hasKey": lambda value, key: key in value,
     "keys": lambda *given: [key for each in given for key in each],
     "values": lambda value: list(value.values()),
     "pick": lambda value, *keys: {key: value[key] for key in keys if key in value},
     "omit": lambda value, *keys: {key: each for key, each in value.items() if key not in keys},
-    "merge": _merge,
+    "merge": lambda *given: {key: value for each in reversed(given) for key, value in each.items()},
     "dig": _dig,
     "has": lambda one, values: one in (values or []),
     "first": lambda values: values[0] if values else None,

@@ -124,10 +124,6 @@ def _integer(text: bytes) -> int | None:
     return number if number is not None and -INT64 <= number < INT64 else None
 
 
-def _replaced_first(value: bytes, arguments: Arguments) -> bytes:
-    return value.replace(arguments[0], b"".join(arguments[1:]), 1)
-
-
 def _replaced_all(value: bytes, arguments: Arguments) -> bytes:
     old, new = arguments[0], b"".join(arguments[1:])
     if old:
@@ -175,7 +171,7 @@ OPERATIONS: dict[str, Callable[[bytes, Arguments], bytes]] = {
     "^": _each(_upper, first=True),
     "^^": _each(_upper),
     ":": _part,
-    "/": _replaced_first,
+    "/": lambda value, arguments: value.replace(arguments[0], b"".join(arguments[1:]), 1),
     "//": _replaced_all,
     "/#": _replaced_start,
     "/%": _replaced_end,

@@ -292,6 +292,22 @@ def test_an_application_takes_what_the_other_folders_of_its_cluster_have(
     assert [each for each in leaving(here, monkeypatch) if '"VirtualMachine"' in each] == machines
 
 
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_a_plugin_sees_the_object_of_its_cluster_and_not_what_the_config_states(
+    kustomize: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    plugin = {**FIRST, "parameters": [{"name": "defaults", "string": "cluster"}]}
+    north = {name: text.replace("server: https:", "name: north, x: ") for name, text in application(plugin).items()}
+    files = {**app(FILES), **north, "platform/kubevirt.yaml": KUBEVIRT}
+    config = CONFIG + "{clusters: [{name: north, targets: [north], configuration: {machineType: pc-q35-9.0}}]}\n"
+    git(tmp_path, "init", "-q", "-b", "main")
+    assert "unseen-configuration" not in run("check", ".", "--no-cache", cwd=tree(tmp_path, files))[1]
+    out = run("check", ".", "--no-cache", cwd=tree(tmp_path, {".kubevirt-render.yaml": config}))[1]
+    (line,) = [each for each in out.splitlines() if "(unseen-configuration)" in each]
+    assert 'add to its config: configuration: {"machineType": "pc-q35-9.0"}' in line
+
+
 @pytest.mark.parametrize(
     ("named", "told"),
     [
