@@ -108,7 +108,8 @@ def deliveries(*, output: str, **flags: Any) -> int:
     failing = {file for unit in units if unit.target and unit.target.problem for file in unit.target.inputs}
     kept = (unit for unit in units if unit.target or not unit.files or not failing.issuperset(unit.files))
     found = [_row(unit) for unit in kept if unit.target or any(_holding(unit))]
-    found += [_row(Unit(settings=workspace.settings(each.folder), name=each.name, target=each)) for each in workspace.elsewhere]
+    other = (target for each in workspace.repositories for target in each.elsewhere)
+    found += [_row(Unit(settings=workspace.settings(each.folder), name=each.name, target=each)) for each in other]
     if not found:
         refuse_nothing(paths, workspace.about(), workspace.found)
     click.echo(json.dumps({"deliveries": found}, indent=2) if output == "json" else table(COLUMNS, found))

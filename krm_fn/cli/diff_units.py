@@ -170,6 +170,7 @@ def read_tree(tree: SideTree, paths: Sequence[str], flags: Mapping[str, Any], ba
         left = [unit.but(is_other=True) for unit in workspace.of_files(sorted(workspace.unlisted))]
         others = [*left, *(unit for unit in workspace.others if _key(unit) not in units)]
         found = request.run([*units.values()], objects_of, "Reading", bar, others)
+        deliveries = frozenset(chain.from_iterable(each.names for each in workspace.repositories))
     objects = {}
     for unit, of_unit in zip(units, found, strict=True):
         told = tuple(each.but(file=tree.named(each.file)) for each in of_unit.findings)
@@ -181,7 +182,7 @@ def read_tree(tree: SideTree, paths: Sequence[str], flags: Mapping[str, Any], ba
         objects[key] = of_folder.but(findings=unread, is_whole=False, counts=True)
     if flags["verbose"]:
         _note(tree, objects)
-    return TreeUnits(units=units, objects=objects, idle=workspace.idle, deliveries=frozenset(workspace.written))
+    return TreeUnits(units=units, objects=objects, idle=workspace.idle, deliveries=deliveries)
 
 
 def searched(path: str, flags: Mapping[str, Any], bar: Progress) -> Searched:

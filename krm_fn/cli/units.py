@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -276,7 +277,7 @@ def note_all(workspace: Workspace, units: Iterable[Unit], done: Iterable[UnitRes
     for folder in workspace.found.folders:
         if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
             options.note(about_folder(folder))
-    for target in workspace.elsewhere:
+    for target in chain.from_iterable(each.elsewhere for each in workspace.repositories):
         if own := target.delivery:
             options.note(f"{target.name}: the {kind_of(own.obj)} {own.name} applies {own.revision}, which is not judged")
     if workspace.idle:

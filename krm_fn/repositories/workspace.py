@@ -108,8 +108,7 @@ class Workspace:
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
         self._searched: dict[tuple[str, ...], Discovery] = {}  # what is in folders, as nothing delivers it
         self._delivered: dict[str, list[Target]] = {}  # what is delivered of repositories
-        self.elsewhere: list[Target] = []  # what deliveries apply of revisions that are not at hand
-        self.written: set[tuple[str, str]] = set()  # kind and name of each delivery there
+        self.repositories: list[deliveries.Deliveries] = []
         self.found = self._discovered(asked.folders)
 
     @cached_property
@@ -138,8 +137,7 @@ class Workspace:
         made = object.__new__(Workspace)
         made.asked = self.asked.but(paths=(root,), whole=False, target="", cluster="")
         made.configs, made._settings = self.configs, self._settings
-        made._searched, made._delivered = self._searched, self._delivered
-        made.written, made.elsewhere = self.written, self.elsewhere
+        made._searched, made._delivered, made.repositories = self._searched, self._delivered, self.repositories
         made.found = made._discovered((root,))
         return made
 
@@ -161,17 +159,15 @@ class Workspace:
         """What is delivered of the repositories that folders are in."""
         for root in dict.fromkeys(named_root(folder, self.asked.root or repository(folder)) for folder in folders):
             if root not in self._delivered:
-                self._delivered[root] = [*self._deliveries(root)]
+                self.repositories.append(self._deliveries(root))
+                self._delivered[root] = [*self.repositories[-1].deliveries()]
             yield from self._delivered[root]
 
-    def _deliveries(self, here: str) -> Iterator[Target]:
+    def _deliveries(self, here: str) -> deliveries.Deliveries:
         files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
         helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
         how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known, whole=self.asked.whole)
-        found = deliveries.Deliveries(here, files, partial(self._search, (here,)), how)
-        self.written |= found.names
-        self.elsewhere += found.elsewhere
-        return found.deliveries()
+        return deliveries.Deliveries(here, files, partial(self._search, (here,)), how)
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
