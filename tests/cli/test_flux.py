@@ -607,3 +607,17 @@ def test_another_revision_is_named_and_never_judged_as_applied(here: Path, case:
     row = json.loads(run("deliveries", "-o", "json", cwd=here)[1])["deliveries"][-1]
     told = "app: the Kustomization flux-system/web applies" in check(here, "--verbose")
     assert (bool(row.get("revision")), told) == (space == "default", space == "default")
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "nothing"])
+def test_a_value_that_nobody_may_show_or_know_is_no_drift(here: Path, kind: str) -> None:
+    spec = "postBuild:\n  substitute: {A: b}\n  substituteFrom: [{kind: %s, name: s}]" % (
+        "Secret" if kind == "nothing" else kind
+    )
+    files = app(spec, VM % ("web", "${SIZE}"))
+    held = {"Secret": SECRET + "stringData: {SIZE: 2Gi}\n", "ConfigMap": SIZES.replace("sizes", "s").replace("MEMORY", "SIZE")}
+    files["clusters/a/held.yaml"] = held.get(kind, "")
+    marks = "  name: web\n  namespace: default\n  uid: a-b\n  resourceVersion: '1'\n  generation: 1\n"
+    tree(here.parent / f"{here.name}-live", {"live.yaml": (VM % ("web", "2Gi")).replace("  name: web\n", marks)})
+    known = run("drift", f"../{here.name}-live/live.yaml", ".", "-o", "json", cwd=tree(here, files))[1]
+    assert [each["effect"] for each in json.loads(known)["vms"] if "refused" in each["effect"]] == []
