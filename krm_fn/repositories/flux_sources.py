@@ -51,7 +51,10 @@ class FluxSources:
     def other_revision(self, revision: str) -> str:
         """The revision, if it is not at hand: a tag, a commit, or a branch where another one is at hand. Else ""."""
         name = revision.removeprefix("refs/heads/")
-        return "" if name in ("", "HEAD") or (name == self._branch and not FIXED.fullmatch(name)) else revision
+        return "" if name in ("", "HEAD") or (name == self._branch and not self._is_fixed(name)) else revision
+
+    def _is_fixed(self, name: str) -> bool:
+        return bool(FIXED.fullmatch(name)) and name != git.branch(self._root)
 
     def revision_of(self, obj: Object) -> str:
         """The revision that a Kustomization takes of this repository, if it is not at hand."""

@@ -609,6 +609,16 @@ def test_another_revision_is_named_and_never_judged_as_applied(here: Path, case:
     assert (bool(row.get("revision")), told) == (space == "default", space == "default")
 
 
+def test_a_branch_that_is_called_like_a_release_is_at_hand_where_it_is_checked_out(here: Path) -> None:
+    git(here, "symbolic-ref", "HEAD", "refs/heads/2026.1")
+    source = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n"
+        "spec: {url: 'https://git.example.com/team/vms.git', ref: {branch: '2026.1'}}\n"
+    )
+    git(here, "remote", "add", "origin", "https://git.example.com/team/vms.git")
+    assert vms(tree(here, {**app("targetNamespace: shop"), "clusters/a/source.yaml": source})) == [("shop", "web", "1Gi")]
+
+
 @pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "nothing"])
 def test_a_value_that_nobody_may_show_or_know_is_no_drift(here: Path, kind: str) -> None:
     spec = "postBuild:\n  substitute: {A: b}\n  substituteFrom: [{kind: %s, name: s}]" % (
