@@ -23,11 +23,6 @@ NAMED = expression(r"[^-a-z0-9.]")
 VERB = expression(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([sdvqxXtfeg%])")
 
 
-def is_true(value: Any) -> bool:
-    """True for what counts in `if`: anything that is not zero and not empty."""
-    return bool(value)
-
-
 def shown(value: Any) -> str:
     """A value as Go prints it."""
     if isinstance(value, str):
@@ -246,11 +241,11 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "fromJson": json.loads,
 }
 OTHERS: dict[str, Callable[..., Any]] = {
-    "default": lambda other, value=None: value if is_true(value) else other,
-    "empty": lambda value: not is_true(value),
-    "coalesce": lambda *given: next(filter(is_true, given), None),
+    "default": lambda other, value=None: value or other,
+    "empty": lambda value: not value,
+    "coalesce": lambda *given: next(filter(None, given), None),
     "ternary": lambda yes, no, holds: yes if holds is True else no,
-    "not": lambda value: not is_true(value),
+    "not": lambda value: not value,
     "eq": _equal,
     "ne": lambda one, other: not _equal(one, other),
     "lt": lambda one, other: one < other,
@@ -278,7 +273,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "append": lambda values, one: [*values, one],
     "prepend": lambda values, one: [one, *values],
     "concat": lambda *given: [one for each in given for one in each],
-    "compact": lambda values: list(filter(is_true, values)),
+    "compact": lambda values: list(filter(None, values)),
     "uniq": lambda values: [one for at, one in enumerate(values) if one not in values[:at]],
     "without": lambda values, *others: [one for one in values if one not in others],
     "reverse": lambda values: values[::-1],

@@ -131,16 +131,6 @@ def _replaced_all(value: bytes, arguments: Arguments) -> bytes:
     return value.decode(errors="replace").replace("", new.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
-def _replaced_start(value: bytes, arguments: Arguments) -> bytes:
-    starts = len(arguments) == 2 and value.startswith(arguments[0])
-    return arguments[1] + value.removeprefix(arguments[0]) if starts else value
-
-
-def _replaced_end(value: bytes, arguments: Arguments) -> bytes:
-    ends = len(arguments) == 2 and value.endswith(arguments[0])
-    return value.removesuffix(arguments[0]) + arguments[1] if ends else value
-
-
 def _each(change: Callable[[str], str], *, first: bool = False) -> Callable[[bytes, Arguments], bytes]:
     """An operation on each character, or on the first one."""
 
@@ -173,6 +163,6 @@ OPERATIONS: dict[str, Callable[[bytes, Arguments], bytes]] = {
     ":": _part,
     "/": lambda value, arguments: value.replace(arguments[0], b"".join(arguments[1:]), 1),
     "//": _replaced_all,
-    "/#": _replaced_start,
-    "/%": _replaced_end,
+    "/#": lambda value, of: of[1] + value.removeprefix(of[0]) if len(of) == 2 and value.startswith(of[0]) else value,
+    "/%": lambda value, of: value.removesuffix(of[0]) + of[1] if len(of) == 2 and value.endswith(of[0]) else value,
 }
