@@ -26,7 +26,7 @@ from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.kustomization import FILES, is_remote, joined, read
 from krm_fn.repositories.types import Kustomization, Problem, Target
 from krm_fn.rules.input.kustomization_not_built import message
-from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, refuse_links_out, repository
+from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, is_within, refuse_links_out, repository
 from krm_fn.sources.steps import Step
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
@@ -80,9 +80,10 @@ class Built(NamedTuple):
         if self.copy and found.startswith(self.copy + os.sep):
             found = self.original + found[len(self.copy) :]
         plain = joined(".", found)
-        if not (self.named or os.path.isabs(plain)):  # noqa: PTH117
-            return plain
         folder = self.named or os.curdir
+        is_renamed = self.named or os.path.isabs(plain)  # noqa: PTH117
+        if not (is_renamed and is_within(found, [repository(folder)])):  # complaints have slashes that begin no path
+            return plain
         named = joined(folder, os.path.relpath(found, os.path.realpath(folder)))
         return named if os.path.realpath(named) == os.path.realpath(found) else plain
 
