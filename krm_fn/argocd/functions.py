@@ -23,11 +23,6 @@ NAMED = expression(r"[^-a-z0-9.]")
 VERB = expression(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([sdvqxXtfeg%])")
 
 
-def is_true(value: Any) -> bool:
-    """True for what counts in `if`: anything that is not zero and not empty."""
-    return bool(value)
-
-
 def shown(value: Any) -> str:
     """A value as Go prints it."""
     if isinstance(value, str):
@@ -77,10 +72,6 @@ def _slugify(*given: Any) -> str:
             break
         kept = longer
     return kept or slug[:most]
-
-
-def _default(other: Any, value: Any = None) -> Any:
-    return value if is_true(value) else other
 
 
 def _index(value: Any, *keys: Any) -> Any:
@@ -192,14 +183,6 @@ def _read(text: str) -> Any:
         raise ValueError from None
 
 
-def _written(value: Any) -> str:
-    return go_text(value).removesuffix("\n") if isinstance(value, dict) else json.dumps(value)
-
-
-def _pairs(*given: Any) -> dict[str, Any]:
-    return {shown(key): value for key, value in zip(given[::2], (*given[1::2], ""), strict=False)}
-
-
 def _dig(*given: Any) -> Any:
     *keys, other, value = given
     for key in keys:
@@ -209,23 +192,8 @@ def _dig(*given: Any) -> Any:
     return value
 
 
-def _merge(*given: Any) -> Any:
-    made: dict[str, Any] = {}
-    for each in reversed(given):
-        made |= each
-    return made
-
-
-def _split(by: str, text: str) -> dict[str, str]:
-    return {f"_{number}": each for number, each in enumerate(text.split(by))}
-
-
 def _substring(start: int, end: int, text: str) -> str:
     return text[: end if end >= 0 else None] if start < 0 else text[start : None if end < 0 or end > len(text) else end]
-
-
-def _trunc(length: int, text: str) -> str:
-    return text[length:] if length < 0 else text[:length]
 
 
 def _whole(of: Callable[[int, int], int], start: int | None = None) -> Callable[..., int]:
@@ -247,11 +215,11 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "hasPrefix": lambda prefix, text: text.startswith(prefix),
     "hasSuffix": lambda suffix, text: text.endswith(suffix),
     "splitList": lambda by, text: text.split(by),
-    "split": _split,
+    "split": lambda by, text: {f"_{number}": each for number, each in enumerate(text.split(by))},
     "join": _join,
     "quote": lambda *given: " ".join(_quoted(each) for each in given if each is not None),
     "squote": lambda *given: " ".join(f"'{shown(each)}'" for each in given if each is not None),
-    "trunc": _trunc,
+    "trunc": lambda length, text: text[length:] if length < 0 else text[:length],
     "substr": _substring,
     "repeat": _repeat,
     "indent": _indent,
@@ -266,18 +234,18 @@ TEXTS: dict[str, Callable[..., Any]] = {
     "b64dec": lambda text: base64.b64decode(text).decode(),
     "toString": shown,
     "toStrings": lambda values: list(map(shown, values)),
-    "toYaml": _written,
+    "toYaml": lambda value: go_text(value).removesuffix("\n") if isinstance(value, dict) else json.dumps(value),
     "fromYaml": _read,
     "fromYamlArray": _read,
     "toJson": lambda value: json.dumps(value, separators=(",", ":"), sort_keys=True),
     "fromJson": json.loads,
 }
 OTHERS: dict[str, Callable[..., Any]] = {
-    "default": _default,
-    "empty": lambda value: not is_true(value),
-    "coalesce": lambda *given: next(filter(is_true, given), None),
+    "default": lambda other, value=None: value or other,
+    "empty": lambda value: not value,
+    "coalesce": lambda *given: next(filter(None, given), None),
     "ternary": lambda yes, no, holds: yes if holds is True else no,
-    "not": lambda value: not is_true(value),
+    "not": lambda value: not value,
     "eq": _equal,
     "ne": lambda one, other: not _equal(one, other),
     "lt": lambda one, other: one < other,
@@ -288,14 +256,14 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "index": _index,
     "slice": _slice,
     "list": lambda *given: list(given),
-    "dict": _pairs,
+    "dict": lambda *given: {shown(key): value for key, value in zip(given[::2], (*given[1::2], ""), strict=False)},
     "get": lambda value, key: value.get(key, ""),
     "hasKey": lambda value, key: key in value,
     "keys": lambda *given: [key for each in given for key in each],
     "values": lambda value: list(value.values()),
     "pick": lambda value, *keys: {key: value[key] for key in keys if key in value},
     "omit": lambda value, *keys: {key: each for key, each in value.items() if key not in keys},
-    "merge": _merge,
+    "merge": lambda *given: {key: value for each in reversed(given) for key, value in each.items()},
     "dig": _dig,
     "has": lambda one, values: one in (values or []),
     "first": lambda values: values[0] if values else None,
@@ -305,7 +273,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "append": lambda values, one: [*values, one],
     "prepend": lambda values, one: [one, *values],
     "concat": lambda *given: [one for each in given for one in each],
-    "compact": lambda values: list(filter(is_true, values)),
+    "compact": lambda values: list(filter(None, values)),
     "uniq": lambda values: [one for at, one in enumerate(values) if one not in values[:at]],
     "without": lambda values, *others: [one for one in values if one not in others],
     "reverse": lambda values: values[::-1],

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from krm_fn.argocd.functions import FUNCTIONS, is_true, shown
+from krm_fn.argocd.functions import FUNCTIONS, shown
 from krm_fn.argocd.sources import ArgoError, UnknownError
 from krm_fn.base.expressions import expression
 from krm_fn.base.work import Budget
@@ -211,7 +211,7 @@ class _Run:
             elif node.kind in BLOCKS:
                 inner = dict(known)
                 value = self._value(node.of, dot, inner)
-                holds = is_true(None if value is NOTHING else value)
+                holds = bool(value) and value is not NOTHING
                 inside = value if holds and node.kind == "with" else dot
                 yield from self._scope(node.body if holds else node.other, inside, inner, known)
             else:
@@ -291,7 +291,7 @@ class _Run:
         value: Any = None
         for each in (*rest, *last):
             value = each if last and each is last[0] else self._operand(each[0], each[1], dot, known)
-            if is_true(None if value is NOTHING else value) is (head == "or"):
+            if (bool(value) and value is not NOTHING) is (head == "or"):
                 return value
         return value
 

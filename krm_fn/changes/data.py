@@ -9,7 +9,7 @@ ClaimMatchedDataVolumes, pkg/storage/backend-storage/backend-storage.go:createPV
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Iterator
+from krm_fn.base.annotations import Iterator, Mapping
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, name_of, text
 from krm_fn.base.paths import as_list, as_map, get
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Named = tuple[str, str, str]  # kind, namespace, name
 
 
+REMOVED = "removed"
 DISKS = {DATA_VOLUME: "cdi.kubevirt.io", CLAIM: ""}
 KINDS = {**DISKS, **dict.fromkeys(READ, "")}
 # What becomes of an object, beside what its edit does.
@@ -42,11 +43,12 @@ CLAIMS = (
     ("ephemeral", "persistentVolumeClaim", "claimName"),
     ("memoryDump", "claimName"),
 )
+SYNC = "argocd.argoproj.io/sync-options"
 # Marks of objects that stay in the cluster once the bundle no longer has them: of Flux (a label, too), Argo CD, Helm (and Argo
 # CD), of kpt and others that use cli-utils, of kapp. The values are in lower case; Argo CD takes several.
 MARKS = {
     "kustomize.toolkit.fluxcd.io/prune": "disabled",
-    "argocd.argoproj.io/sync-options": "prune=false",
+    SYNC: "prune=false",
     "helm.sh/resource-policy": "keep",
     "cli-utils.sigs.k8s.io/on-remove": "keep",
     "client.lifecycle.config.k8s.io/deletion": "detach",
@@ -54,11 +56,21 @@ MARKS = {
 }
 
 
-def left_by(obj: Object) -> str:
-    """The mark because of which an object stays in the cluster once the bundle no longer has it; "" for none."""
+# Marks of objects that are deleted and created anew where their update is refused, and of those whose manifest replaces them.
+FORCING = {"kustomize.toolkit.fluxcd.io/force": "enabled", SYNC: "force=true"}
+REPLACING = {SYNC: "replace=true"}
+
+
+def mark_of(obj: Object, marks: Mapping[str, str] = MARKS) -> str:
+    """The mark of some that an object has, as it is written; "" for none."""
     found = {**labels_of(obj), **annotations_of(obj)}
-    marks = ((key, value, text(found.get(key)).lower().split(",")) for key, value in MARKS.items())
-    return next((f"{key}: {found[key]}" for key, value, given in marks if value in map(str.strip, given)), "")
+    given = ((key, value, text(found.get(key)).lower().split(",")) for key, value in marks.items())
+    return next((f"{key}: {found[key]}" for key, value, words in given if value in map(str.strip, words)), "")
+
+
+def left_by(obj: Object, head: Side) -> str:
+    """Why an object stays in the cluster that this side no longer has: a mark, or what delivers it; "" if it does not."""
+    return mark_of(obj) or head.delivered.keeps
 
 
 class Data:
@@ -159,7 +171,7 @@ class Data:
                 was, now = self._both(kind, old, name)
                 if was and now:
                     yield from _edited(kind, name, edit_of_disk(kind, was, now, self._world(old)))
-                elif was and (mark := left_by(was)) and name in before:
+                elif was and (mark := left_by(was, self._head)) and name in before:
                     yield _entry(kind, name, STAYS, f"leaves the bundle, and stays in the cluster because of {mark}")
                 elif was and name in before and name not in told and not (moves and name not in after):
                     yield _deleted(kind, name, size_of(kind, as_map(was.get("spec"))), again=name in _templates(new))
@@ -175,7 +187,8 @@ class Data:
                 found = _edited(read.kind, read.name, edit_of_read(read, was, now))
             else:
                 what = "is removed, but the machine reads it; its next start waits for it"
-                found = iter([_entry(read.kind, read.name, MISSING, what)] if was else [])
+                goes = was and not left_by(was, self._head)
+                found = iter([_entry(read.kind, read.name, MISSING, what)] if goes else [])
             for entry in found:
                 told.setdefault((read.kind, read.name), entry)
         yield from told.values()
@@ -216,8 +229,8 @@ def _is_written(record: Object) -> bool:
 
 
 def _is_made_anew(record: Object, new: Entry, head: Side) -> bool:
-    """True where a pool deletes VMs with their disks."""
-    if RECREATED in record["effect"]:
+    """True where a VM is deleted with its disks, or some VMs of a pool."""
+    if {RECREATED, REMOVED} & {*record["effect"]}:
         return True
     return SCALED_IN in record["effect"] and kind_of(new.obj) == POOL and not keeps_disks(new.obj, head.analysis.release)
 

@@ -16,7 +16,7 @@ from krm_fn.base.redaction import reach
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.changes import policies
-from krm_fn.changes.data import Data, left_by
+from krm_fn.changes.data import FORCING, REMOVED, REPLACING, Data, left_by, mark_of
 from krm_fn.changes.opened_gates import OpenedGates
 from krm_fn.changes.owner_records import instance_record, pool_record, replica_set_record, vm_record
 from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, POOL, REPLICA_SET, VM, Key, key_of, owner_of
@@ -24,6 +24,7 @@ from krm_fn.changes.pairs import AUTO, Assumptions, Pair
 from krm_fn.changes.records import NOTHING, is_worth_telling, refused_record
 from krm_fn.changes.renames import SIZES, Rename, place, renames
 from krm_fn.changes.repeats import Repeats
+from krm_fn.changes.scaling import RECREATED
 from krm_fn.changes.sides import Side, side_of
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
@@ -145,7 +146,7 @@ def _shown(pointer: str, steps: tuple[str | int, ...]) -> str:
 
 # The API version of the instances that pools and replica sets make, by which presets are chosen.
 INSTANCE_VERSION = "kubevirt.io/v1"
-ADDED = "added"
+ADDED, REFUSED = "added", "refused"
 SHAPE = "a placeholder stands for a map or a list"
 # What instancetypes and preferences set of an instance.
 SIZED = ("/spec/domain/", "/spec/nodeSelector", "/spec/schedulerName", "/spec/subdomain", "/spec/terminationGracePeriodSeconds")
@@ -231,21 +232,36 @@ class Sides(Value):
     def _record(self, key: Key, old: Entry | None, new: Entry | None) -> Object | None:
         """What happens to the object of a key; None where neither side of it can be in a cluster."""
         if old is None or new is None:
-            change, mark = (ADDED, "") if old is None else ("removed", left_by(old.obj))
+            change, mark = (ADDED, "") if old is None else (REMOVED, left_by(old.obj, self.head))
             if mark:
                 return {**_record(key, change), "effect": [LEFT], "leftBy": mark}
             unknown = self._unknown(key, self.head) if change == ADDED else {}
             return {**_record(key, change), "effect": [change], **({"unknown": unknown} if unknown else {})}
         if old.obj != new.obj and (wrong := misshapen(new.obj, self.head.analysis.release)):
-            return {**_record(key, "changed"), **refused_record(wrong)}
+            refused = refused_record(wrong)
+            return {**_record(key, "changed"), **(_without_it(refused) if self._recreates(old, new) else refused)}
         if misshapen(old.obj, self.base.analysis.release):  # no cluster has the old one
             return {**_record(key, ADDED), "effect": [ADDED]} if old.obj != new.obj else None
         if old.obj != new.obj and any(shape_is_open(each.obj, self.head.analysis.release) for each in (old, new)):
             unknown = self._unknown(key, self.base, self.head) or {"values": [SHAPE]}
             return {**_record(key, "changed"), "effect": [NOTHING], "unknown": unknown}
         pair = self._pair(old, new)
-        record = {**_record(key, "changed"), **with_manifest(self._keys_of(pair), pair, self.base, self.head)}
+        found = self._keys_of(pair)
+        if found["effect"] == [REFUSED] and pair.is_edited and "asBefore" not in found and self._recreates(old, new):
+            found = self._anew(pair, found)
+        record = {**_record(key, "changed"), **with_manifest(found, pair, self.base, self.head)}
         return self._with_unknown(record, key, pair)
+
+    def _recreates(self, old: Entry, new: Entry) -> bool:
+        """True for an object that is deleted and created anew where its update is refused."""
+        return self.head.delivered.recreates or any(mark_of(each.obj, FORCING) for each in (old, new))
+
+    def _anew(self, pair: Pair, refused: Object) -> Object:
+        """The keys of an object whose update is refused, and that is deleted and created anew; that may be refused, too."""
+        fresh = self._keys_of(pair.but(how=pair.how.but(new=True)))
+        if fresh["effect"] == [REFUSED]:
+            return _without_it({**refused, "update": {**refused["update"], **fresh["update"]}})
+        return {**fresh, "effect": [RECREATED], "update": refused["update"]}
 
     def _with_unknown(self, record: Object, key: Key, pair: Pair) -> Object:
         """The record without sizes, if the object refers to what only the cluster has; that is named."""
@@ -281,7 +297,14 @@ class Sides(Value):
         version = str(new.obj.get("apiVersion")) if kind_of(new.obj) == VM else INSTANCE_VERSION
         owner = owner_of(new.obj)
         origin, world = (side.world(owner.namespace, version) for side in (self.base, self.head))
-        return Pair(old=old, new=new, origin=origin, world=world, how=self.assumptions, sizes=self.sizes, owner=owner)
+        replaced = self.head.delivered.replaces or mark_of(new.obj, REPLACING)
+        how = self.assumptions.but(apply=False) if replaced else self.assumptions
+        return Pair(old=old, new=new, origin=origin, world=world, how=how, sizes=self.sizes, owner=owner)
+
+
+def _without_it(refused: Object) -> Object:
+    """The keys of an object that is deleted, and whose new manifest the API server does not take then."""
+    return {**refused, "effect": [REFUSED, REMOVED]}
 
 
 def _without_stand_ins(record: Object, sides: Iterable[tuple[str, Object]]) -> Object:

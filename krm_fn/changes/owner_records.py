@@ -150,7 +150,7 @@ NEW_ONLY, STOPPED, AT_NEXT_START = "newOnly", "stopped", "atNextStart"
 def pool_record(pair: Pair) -> Object:
     """The keys of a pool's record."""
     old, new = pair.old.obj, pair.new.obj
-    causes = update_causes(old, new, pair.world) if pair.is_edited else ()
+    causes = update_causes(new if pair.how.new else old, new, pair.world) if pair.is_edited else ()
     if causes:
         return refused_record(causes, VALIDATING)
     before, after = pools.pooled(old), pools.pooled(new)
@@ -226,7 +226,8 @@ def replica_set_record(pair: Pair) -> Object:
 
     upstream: pkg/virt-controller/watch/replicaset/replicaset.go:scale
     """
-    causes = update_causes(pair.old.obj, pair.new.obj, pair.world) if pair.is_edited else ()
+    old, new = pair.old.obj, pair.new.obj
+    causes = update_causes(new if pair.how.new else old, new, pair.world) if pair.is_edited else ()
     if causes:
         return refused_record(causes, VALIDATING)
     paused = get(pair.new.obj, ("spec", "paused")) is True

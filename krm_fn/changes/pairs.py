@@ -29,6 +29,18 @@ class Assumptions(Value):
         return self.migratable if isinstance(self.migratable, bool) else None
 
 
+class Delivered(Value):
+    """How what delivers the objects brings a change to the cluster; by default as `kubectl apply --prune` does.
+
+    `replaces`: the manifests replace the old ones. `recreates`: an object is deleted and created anew if the API server refuses
+    its update. `keeps` says why an object stays that the manifests no longer have, "" where it is deleted.
+    """
+
+    replaces: bool = False
+    recreates: bool = False
+    keeps: str = ""
+
+
 class Pair(Value):
     """An object before and after the change, and the clusters of both sides."""
 

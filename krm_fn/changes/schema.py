@@ -124,7 +124,7 @@ def _vm() -> Schema:
             "change": {"enum": ["added", "removed", "renamed", "changed"]},
             "from": {"$ref": "#/$defs/name"},
             "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
-            "leftBy": _text("the label or annotation because of which an object stays that is no longer in the bundle"),
+            "leftBy": _text("the mark, or the delivery, because of which an object stays that is no longer in the bundle"),
             "deletes": _list(TEXT, "the disks that are deleted: those of `data` with the effect `deleted`"),
             "data": _list({"$ref": "#/$defs/data"}, "what happens to disks, ConfigMaps and Secrets that the machine uses"),
             "effect": effect,

@@ -11,6 +11,7 @@ from krm_fn.base.paths import as_list, get, put_in, with_integers
 from krm_fn.base.placeholders import may_be_in
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import Key, key_of
+from krm_fn.changes.pairs import Delivered
 from krm_fn.kubevirt.configuration import kubevirt_of
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import SERVED
@@ -33,6 +34,7 @@ class Side(Value):
 
     `assumed` are the instancetypes and preferences that a holder refers to and that only the cluster has. `analysis` has
     stand-ins for them, `bundle` has not. `open` are the placeholders on which the sizes of a holder depend, with their places.
+    `delivered`: how this side gets there from the other one.
     """
 
     analysis: Analysis
@@ -42,6 +44,7 @@ class Side(Value):
     claims: Claims
     assumed: dict[Key, tuple[Ref, ...]]
     open: dict[Key, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes into a Value
+    delivered: Delivered = Delivered()
 
     def rendered(self, entry: Entry) -> Object:
         """An object as `render` writes it; one that can't be rendered stays as it is."""

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,15 @@ from krm_fn.base.redaction import redact
 from krm_fn.cli import build_flags, options, outputs
 from krm_fn.findings import results
 from krm_fn.findings.results import report
-from krm_fn.hosts.argocd import build
+from krm_fn.hosts.argocd import build, world
 from krm_fn.hosts.argocd.flags import WantedFlags
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import drift, stages
-from krm_fn.pipeline.stages import Outcome
-from krm_fn.repositories import manifests, parameters
+from krm_fn.pipeline.stages import Judging, Outcome
+from krm_fn.repositories import manifests, parameters, sharing, written
 from krm_fn.repositories.parameters import Parameters
+from krm_fn.repositories.workspace import Asked
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
 from krm_fn.sources.files import Paths
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.source import Source, Sources
@@ -89,8 +92,20 @@ def generate(
         config = _settings(given, config_file, flags)
         for name in parameters.unknown_variables(environment):
             options.note(f"{name}: unknown variable; it is ignored")
+        start = time.monotonic()
         found = _built(environment, build_options, given, timeout)
-        return _generate(found, config, environment, may_be_empty=allow_empty or given.allow_empty)
+        items = manifests.in_namespace(found.items, environment.get("ARGOCD_APP_NAMESPACE", ""))
+        beside = NO_SURROUNDINGS
+        if any(written.mentions(source.data) for source in found.sources):
+            left = max(timeout - (time.monotonic() - start), 0.0)
+            how = {"config_file": config_file, "isolated": flags["isolated"], "timeout": left, "using": build_flags.builder}
+            text = b"\n".join(source.data for source in found.sources)
+            beside = world.surroundings(partial(sharing.reach, items, text), Asked(**how), environment, given.context)
+        took = time.monotonic() - start
+        if took > timeout * LONG:
+            options.note(f"reading the application took {took:.0f} s; the limit is {timeout:g} s")
+        outcome = stages.render(items, config, places=found.places, judging=Judging(surroundings=beside))
+        return _generate(found, outcome, config, may_be_empty=allow_empty or given.allow_empty)
     except RenderError as error:
         raise _named(error, environment) from None
 
@@ -115,20 +130,13 @@ def _settings(given: Parameters, config_file: str | None, flags: Mapping[str, An
 
 
 def _built(environment: Mapping[str, str], build_options: tuple[str, ...], given: Parameters, timeout: float) -> Sources:
-    start = time.monotonic()
     wanted = WantedFlags(words=given.build_options, place=given.options_place)
-    found = build.build(
+    return build.build(
         Path(), options=build_options, wanted=wanted, environment=environment, timeout=timeout, network=build_flags.may_fetch()
     )
-    took = time.monotonic() - start
-    if took > timeout * LONG:
-        options.note(f"reading the application took {took:.0f} s; the limit is {timeout:g} s")
-    return found
 
 
-def _generate(found: Sources, config: Config, environment: Mapping[str, str], *, may_be_empty: bool) -> int:
-    items = manifests.in_namespace(found.items, environment.get("ARGOCD_APP_NAMESPACE", ""))
-    outcome = stages.render(items, config, places=found.places)
+def _generate(found: Sources, outcome: Outcome, config: Config, *, may_be_empty: bool) -> int:
     report(outcome.findings, sys.stderr)
     if code := results.exit_code(outcome.findings, config.fail_on):
         numbers = results.count(outcome.findings)

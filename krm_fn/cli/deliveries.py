@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from krm_fn.base.objects import Object, kind_of, text
+from krm_fn.base.objects import Object, kind_of, metadata, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.changes.pairs import Delivered
 from krm_fn.cli import options, progress
 from krm_fn.cli.output_files import table
 from krm_fn.cli.units import CommandRequest, refuse_nothing, units_of
@@ -37,8 +38,10 @@ STEPS = {
     "postBuild": "substitution",
     "commonMetadata": "metadata",
 }
-# How objects are applied, by the options of an Application.
-MANNERS = {"ServerSideApply=true": "server-side apply", "Replace=true": "replace", "Force=true": "recreate"}
+# How objects are applied, by the options of an Application: the first that it has counts.
+MANNERS = {"Replace=true": "replace", "ServerSideApply=true": "server-side apply"}
+# What has Argo CD delete the objects of an Application that is deleted.
+FINALIZER = "resources-finalizer.argocd.argoproj.io"
 COLUMNS: dict[str, Callable[[Object], str]] = {
     "TARGET": lambda row: row["target"],
     "DELIVERED BY": lambda row: _by(row),  # noqa: PLW0108  it is defined below
@@ -67,6 +70,7 @@ OF_DELIVERY: dict[str, Object] = {
     "createsNamespace": TRUTH,
     "path": {**TEXT, "description": "The folder that is applied."},
     "suspended": TRUTH,
+    "revision": {**TEXT, "description": "A tag, commit or branch that is not at hand: nothing of it is judged. Else empty."},
     "unknown": {**TEXTS, "description": "What is not known of it."},
 }
 
@@ -104,6 +108,8 @@ def deliveries(*, output: str, **flags: Any) -> int:
     failing = {file for unit in units if unit.target and unit.target.problem for file in unit.target.inputs}
     kept = (unit for unit in units if unit.target or not unit.files or not failing.issuperset(unit.files))
     found = [_row(unit) for unit in kept if unit.target or any(_holding(unit))]
+    other = (target for each in workspace.repositories for target in each.elsewhere)
+    found += [_row(Unit(settings=workspace.settings(each.folder), name=each.name, target=each)) for each in other]
     if not found:
         refuse_nothing(paths, workspace.about(), workspace.found)
     click.echo(json.dumps({"deliveries": found}, indent=2) if output == "json" else table(COLUMNS, found))
@@ -117,7 +123,12 @@ def _holding(unit: Unit) -> Iterator[bool]:
 
 
 def _by(row: Object) -> str:
-    words = (row["by"], row.get("delivery", ""), "(suspended)" if row.get("suspended") else "")
+    revision = row.get("revision")
+    words = (
+        row["by"],
+        row.get("delivery", ""),
+        "(suspended)" if row.get("suspended") else f"(of {revision})" if revision else "",
+    )
     return " ".join(filter(None, words))
 
 
@@ -139,11 +150,12 @@ def _row(unit: Unit) -> Object:
         "by": kind_of(own.obj),
         "delivery": own.name,
         "namespace": own.namespace or text(options.get("targetNamespace")),
-        "steps": [*dict.fromkeys(words), *(["namespace"] if own.namespace and "namespace" not in words else [])],
+        "steps": [] if own.revision else [*dict.fromkeys([*words, *(["namespace"] if own.namespace else [])])],
         **manner_of(own),
         "file": own.file,
         "path": target.folder,
         "suspended": own.is_suspended,
+        "revision": own.revision,
         "unknown": [*own.missing, *([target.problem.detail] if target.problem else [])],
     }
 
@@ -161,5 +173,17 @@ def manner_of(own: Delivery) -> Object:
     policy = as_map(spec.get("syncPolicy"))
     chosen = [*map(text, as_list(policy.get("syncOptions")))]
     manner = next((word for option, word in MANNERS.items() if option in chosen), "client-side apply")
-    prune = as_map(policy.get("automated")).get("prune") is True and "Prune=false" not in chosen
+    prune = as_map(policy.get("automated")).get("prune") is True and not {"Prune=false", "Prune=confirm"} & {*chosen}
     return {"manner": manner, "prune": prune, "createsNamespace": "CreateNamespace=true" in chosen}
+
+
+def delivered_by(own: Delivery, *, goes: bool) -> Delivered:
+    """How a delivery brings a change to the cluster; it `goes` itself, if only the old side has it."""
+    how = manner_of(own)
+    prunes = how["prune"]
+    if goes and own.tool == "Argo CD":  # those of a set have the finalizer
+        prunes = bool(own.above) or any(
+            text(each).startswith(FINALIZER) for each in as_list(metadata(own.obj).get("finalizers"))
+        )
+    keeps = f"{kind_of(own.obj)} {own.name}, which does not prune"
+    return Delivered(replaces=how["manner"] == "replace", recreates=how["manner"] == "recreate", keeps="" if prunes else keeps)

@@ -14,9 +14,10 @@ from krm_fn.base.paths import canonical
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.changes import diffing, sides
-from krm_fn.changes.pairs import Assumptions
+from krm_fn.changes.pairs import Assumptions, Delivered
 from krm_fn.changes.sides import Side
 from krm_fn.cli import options
+from krm_fn.cli.deliveries import delivered_by
 from krm_fn.cli.formats import counted
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.units import CommandRequest, units_of
@@ -79,11 +80,15 @@ def compared(sides: Sequence[Sides], assumptions: Assumptions) -> UnitDiff:
 
 
 class TreeUnits(Value):
-    """The units of one side by their key, each with its objects, and the findings about what can't be built or read."""
+    """The units of one side by their key, each with its objects, and the findings about what can't be built or read.
+
+    `deliveries` are kind and name of each delivery that is written there.
+    """
 
     units: Mapping[Key, Unit]
     objects: Mapping[Key, UnitObjects]
     idle: int = 0
+    deliveries: frozenset[tuple[str, str]] = frozenset()
 
     def unread(self, key: Key, other: TreeUnits, of: Key) -> tuple[UnitObjects, ...]:
         """What can't be read whole and has to be to compare a unit with one of the other side.
@@ -165,6 +170,7 @@ def read_tree(tree: SideTree, paths: Sequence[str], flags: Mapping[str, Any], ba
         left = [unit.but(is_other=True) for unit in workspace.of_files(sorted(workspace.unlisted))]
         others = [*left, *(unit for unit in workspace.others if _key(unit) not in units)]
         found = request.run([*units.values()], objects_of, "Reading", bar, others)
+        deliveries = frozenset(chain.from_iterable(each.names for each in workspace.repositories))
     objects = {}
     for unit, of_unit in zip(units, found, strict=True):
         told = tuple(each.but(file=tree.named(each.file)) for each in of_unit.findings)
@@ -176,7 +182,7 @@ def read_tree(tree: SideTree, paths: Sequence[str], flags: Mapping[str, Any], ba
         objects[key] = of_folder.but(findings=unread, is_whole=False, counts=True)
     if flags["verbose"]:
         _note(tree, objects)
-    return TreeUnits(units=units, objects=objects, idle=workspace.idle)
+    return TreeUnits(units=units, objects=objects, idle=workspace.idle, deliveries=deliveries)
 
 
 def searched(path: str, flags: Mapping[str, Any], bar: Progress) -> Searched:
@@ -272,7 +278,16 @@ def _sides(base: TreeUnits, head: TreeUnits, old: Key, new: Key, to: ClusterAfte
     after = after or before
     if after:
         only = alone and {*base.units, *head.units} <= {old, new} and new[0] == os.curdir
-        yield "" if only else _called(base, head, old, new), base.side(old, before or after), head.side(new, to.settings(after))
+        last = head.side(new, to.settings(after)).but(delivered=_delivered(base, head, old, new))
+        yield "" if only else _called(base, head, old, new), base.side(old, before or after), last
+
+
+def _delivered(base: TreeUnits, head: TreeUnits, old: Key, new: Key) -> Delivered:
+    """How the delivery of a unit brings the change: that of the new side, or of the old one, which may be gone."""
+    for unit, goes in ((head.units.get(new), False), (base.units.get(old), True)):
+        if own := unit.target.delivery if unit and unit.target else None:
+            return delivered_by(own, goes=goes and (kind_of(own.obj), own.name) not in head.deliveries)
+    return Delivered()
 
 
 def _called(base: TreeUnits, head: TreeUnits, old: Key, new: Key) -> str:

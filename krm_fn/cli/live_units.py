@@ -27,19 +27,9 @@ from krm_fn.live.overlaying import ARGOCD, Manner, Overlay, overlaid
 from krm_fn.repositories.loading import Unit
 from krm_fn.sources.reading import STDIN
 
-FLUX = "kustomize-controller"
-# What each manner of a delivery is for the API server. `recreate` applies, too, before it deletes anything.
-OF_ARGOCD = {
-    "client-side apply": Manner(manner=CLIENT_SIDE, manager=ARGOCD),
-    "server-side apply": Manner(manner=SERVER_SIDE, manager=ARGOCD, migrate="argocd", force=True),
-    "replace": Manner(manner=REPLACE, manager=ARGOCD),
-    "recreate": Manner(manner=CLIENT_SIDE, manager=ARGOCD),
-}
-HELM = "helm-controller"
-OF_HELM = {
-    "client-side apply": Manner(manner=CLIENT_SIDE, manager=HELM),
-    "server-side apply": Manner(manner=SERVER_SIDE, manager=HELM, force=True),
-}
+FLUX, HELM = "kustomize-controller", "helm-controller"
+# What each manner of a delivery is for the API server.
+MANNERS = {"client-side apply": CLIENT_SIDE, "server-side apply": SERVER_SIDE, "replace": REPLACE}
 OF_KUBECTL = {
     CLIENT_SIDE: Manner(),
     SERVER_SIDE: Manner(manner=SERVER_SIDE, manager="kubectl"),
@@ -162,10 +152,11 @@ def _of_unit(unit: Unit, own: Manner) -> Manner:
         return own
     how = manner_of(delivery)
     prunes = name_of(delivery.obj) if how["prune"] else ""
-    if delivery.tool != "Flux":
-        return OF_ARGOCD[how["manner"]].but(prunes=prunes)
     if not delivery.is_of_flux:
-        return OF_HELM[how["manner"]]
+        manner, is_argo = MANNERS[how["manner"]], delivery.tool != "Flux"
+        is_server = manner == SERVER_SIDE
+        found = Manner(manner=manner, manager=ARGOCD if is_argo else HELM, force=is_server)
+        return found.but(migrate="argocd" if is_server else "", prunes=prunes) if is_argo else found
     names = {"name": name_of(delivery.obj), "namespace": namespace_of(delivery.obj)}
     labels = tuple((f"{applying.GROUP}/{key}", value) for key, value in names.items() if value)
     return Manner(manner=SERVER_SIDE, manager=FLUX, migrate="flux", labels=labels, force=True, prunes=prunes)

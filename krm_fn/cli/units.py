@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
+from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
 from krm_fn.cli import build_flags, options
@@ -274,6 +276,9 @@ def note_all(workspace: Workspace, units: Iterable[Unit], done: Iterable[UnitRes
     for folder in workspace.found.folders:
         if (os.path.dirname(folder) or os.curdir) not in built:  # noqa: PTH120
             options.note(about_folder(folder))
+    for target in chain.from_iterable(each.elsewhere for each in workspace.repositories):
+        if own := target.delivery:
+            options.note(f"{target.name}: the {kind_of(own.obj)} {own.name} applies {own.revision}, which is not judged")
     if workspace.idle:
         options.note(f"{counted(workspace.idle, 'kustomization')} without objects of KubeVirt: not built")
     several = not workspace.is_one_bundle

@@ -24,6 +24,7 @@ from krm_fn.repositories import building
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.types import Problem
 from krm_fn.rules.input.kustomization_not_built import message
+from krm_fn.sources.files import inside
 
 __all__ = ["FluxError", "action", "applied", "build", "substitute"]
 
@@ -66,17 +67,12 @@ def _built(root: str, spec: Object, ignore: str | None) -> list[Object]:
             place = copy / file
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(f"{root}/{file}", place)
-        folder = _inside(copy, text(spec.get("path")))
+        folder = Path(inside(str(copy), text(spec.get("path"))))
         if not folder.is_dir():
             raise FluxError("path", f"the path {spec.get('path')} is no folder of the repository, or all in it is ignored")
         file, manifest = generated(str(folder), spec, str(copy), begun(str(folder)))
         Path(file).write_text(json.dumps(manifest))
         return _kustomized(str(folder), str(copy), using, substitutes="postBuild" in spec)
-
-
-def _inside(root: Path, path: str) -> Path:
-    """A path below the root, from which `..` does not lead out."""
-    return root / os.path.normpath("/" + path).lstrip("/")
 
 
 def _kustomized(folder: str, root: str, using: building.Builder, *, substitutes: bool) -> list[Object]:

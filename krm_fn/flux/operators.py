@@ -124,25 +124,11 @@ def _integer(text: bytes) -> int | None:
     return number if number is not None and -INT64 <= number < INT64 else None
 
 
-def _replaced_first(value: bytes, arguments: Arguments) -> bytes:
-    return value.replace(arguments[0], b"".join(arguments[1:]), 1)
-
-
 def _replaced_all(value: bytes, arguments: Arguments) -> bytes:
     old, new = arguments[0], b"".join(arguments[1:])
     if old:
         return value.replace(old, new)
     return value.decode(errors="replace").replace("", new.decode(errors="surrogateescape")).encode(errors="surrogateescape")
-
-
-def _replaced_start(value: bytes, arguments: Arguments) -> bytes:
-    starts = len(arguments) == 2 and value.startswith(arguments[0])
-    return arguments[1] + value.removeprefix(arguments[0]) if starts else value
-
-
-def _replaced_end(value: bytes, arguments: Arguments) -> bytes:
-    ends = len(arguments) == 2 and value.endswith(arguments[0])
-    return value.removesuffix(arguments[0]) + arguments[1] if ends else value
 
 
 def _each(change: Callable[[str], str], *, first: bool = False) -> Callable[[bytes, Arguments], bytes]:
@@ -175,8 +161,8 @@ OPERATIONS: dict[str, Callable[[bytes, Arguments], bytes]] = {
     "^": _each(_upper, first=True),
     "^^": _each(_upper),
     ":": _part,
-    "/": _replaced_first,
+    "/": lambda value, arguments: value.replace(arguments[0], b"".join(arguments[1:]), 1),
     "//": _replaced_all,
-    "/#": _replaced_start,
-    "/%": _replaced_end,
+    "/#": lambda value, of: of[1] + value.removeprefix(of[0]) if len(of) == 2 and value.startswith(of[0]) else value,
+    "/%": lambda value, of: value.removesuffix(of[0]) + of[1] if len(of) == 2 and value.endswith(of[0]) else value,
 }

@@ -63,7 +63,8 @@ def delivered(
     if "postBuild" in spec:
         made = _Substitution(kustomization, spec["postBuild"], substitutes, strict=strict, unknown=unknown).of(made)
     else:
-        _check_all(made)
+        for obj in made:
+            _check(obj)
     found = [(number, _rounded(obj, INT64)) for number, obj in _read(made)]
     _check_encrypted((obj for _, obj in found), spec)
     common = as_map(spec.get("commonMetadata"))
@@ -128,12 +129,10 @@ def texts_of(obj: Object) -> dict[str, str]:
 
 def _rounded(value: Object, exact: int) -> Object:
     """An object with whole numbers beyond `exact` as floats have them."""
-    rounded: Object = with_scalars(value, lambda each: as_json(float(each)) if _is_beyond(each, exact) else each)
+    rounded: Object = with_scalars(
+        value, lambda each: as_json(float(each)) if isinstance(each, int) and abs(each) > exact else each
+    )
     return rounded
-
-
-def _is_beyond(value: Any, exact: int) -> bool:
-    return isinstance(value, int) and abs(value) > exact
 
 
 def _id(obj: Object) -> tuple[str, ...]:
@@ -145,11 +144,6 @@ def _id(obj: Object) -> tuple[str, ...]:
 
 def _shown(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value)
-
-
-def _check_all(objects: Iterable[Object]) -> None:
-    for obj in objects:
-        _check(obj)
 
 
 def _check(obj: Object) -> None:

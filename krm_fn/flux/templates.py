@@ -145,7 +145,7 @@ class _Parser:
                 found.append(self._expression())
                 continue
             scan.at = scan.start
-            scan.word(_anything, opening=True, escaping=True)
+            scan.word(lambda _, __: True, opening=True, escaping=True)
             found.append(scan.token())
 
     def _expression(self) -> Expression:
@@ -234,10 +234,6 @@ class _Parser:
         while scan.peek() != "}":
             arguments.append(self._argument(_inside))
         return self._closed(variable, operator, *arguments)
-
-
-def _anything(_: str, __: int) -> bool:
-    return True
 
 
 def _inside(char: str, _: int) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterable, Sequence
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, name_of, text
+from krm_fn.base.paths import get, put_in
+from krm_fn.base.placeholders import may_be_in, open_values
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.updates.stored_form import stored
@@ -67,7 +69,7 @@ def overlaid(live: Sequence[Object], units: Iterable[tuple[Manner, Sequence[Obje
             given.add(key)
             old = there.get(key)
             try:
-                after[key] = _stored(old, obj, manner, release) if old else obj
+                after[key] = _stored(old, _filled(obj, old), manner, release) if old else obj
             except ApplyRefusedError as error:
                 refused[key] = _refused("schema", (_cause(each["field"], REFUSED) for each in error.causes))
             except ApplyConflictError as error:
@@ -119,6 +121,14 @@ def _sent(obj: Object, live: Object, manner: Manner) -> Object:
     own = {"labels": labels_of(obj), "annotations": annotations_of(obj)}
     marks = {key: {**each, **own[key]} for key, each in added.items() if each}
     return {**obj, "metadata": {**metadata(obj), **marks}} if marks else obj
+
+
+def _filled(obj: Object, live: Object) -> Object:
+    """The object with the live value in place of a placeholder: nobody knows another one."""
+    for path, _ in open_values(obj) if may_be_in(obj) else ():
+        if (value := get(live, path)) is not None and isinstance(get(obj, path), str):
+            obj = put_in(obj, path, value)
+    return obj
 
 
 def _stored(live: Object, obj: Object, manner: Manner, release: Release) -> Object:

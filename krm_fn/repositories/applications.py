@@ -19,11 +19,12 @@ from krm_fn.base.work import SpentError
 from krm_fn.kubevirt.updates.applying import patched
 from krm_fn.repositories import charts, delivering
 from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories.flux_sources import FluxSources
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.guard import is_one_file
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import ChartRelease, Delivery, Target
-from krm_fn.sources.files import is_within, read_found
+from krm_fn.sources.files import inside, is_within, read_found
 
 Of = Callable[..., Delivery]  # the delivery of a source, with what is known of it
 
@@ -31,10 +32,10 @@ TOO_MUCH = "its globs take too many comparisons with the files of the folder; us
 
 
 class Applications:
-    """The targets of Applications in the repository `root`. `is_own` is true of the URL of this repository."""
+    """The targets of Applications in the repository `root`, whose sources are `sources`."""
 
-    def __init__(self, root: str, is_own: Callable[[str], bool]) -> None:
-        self._root, self._is_own = root, is_own
+    def __init__(self, root: str, sources: FluxSources) -> None:
+        self._root, self._is_own, self._other = root, sources.is_this, sources.other_revision
         self._below: dict[str, list[str]] = {}
 
     def folder(self, source: Object) -> str:
@@ -42,16 +43,21 @@ class Applications:
         path = source.get("path")
         if not isinstance(path, str) or not path or source.get("chart"):
             return ""
-        folder = os.path.join(self._root, os.path.normpath("/" + path).lstrip("/")).rstrip("/")  # noqa: PTH118
+        folder = inside(self._root, path)
         is_there = os.path.isdir(folder) and is_within(folder, [self._root])  # noqa: PTH112
         return folder if is_there and self._is_own(text(source.get("repoURL"))) else ""
+
+    def revisions(self, application: Object) -> dict[str, str]:
+        """The folders that an Application applies of revisions that are not at hand, with these."""
+        sources = [source for _, source in argocd.sources_of(application)]
+        return {self.folder(each): self._other(text(each.get("targetRevision"))) for each in sources if self.folder(each)}
 
     def of(self, application: Object, own: Delivery) -> Iterator[Target]:
         """What an Application applies. `own` is how it is delivered, without what its sources say."""
         space = text(as_map(as_map(application.get("spec")).get("destination")).get("namespace"))
         for at, source in argocd.sources_of(application):
             folder = self.folder(source)
-            if not folder:
+            if not folder or self._other(text(source.get("targetRevision"))):
                 continue
             here = joined(".", folder)
             try:

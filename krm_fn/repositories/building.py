@@ -25,7 +25,7 @@ from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.kustomization import FILES, is_remote, joined, read
 from krm_fn.repositories.types import Kustomization, Problem, Target
 from krm_fn.rules.input.kustomization_not_built import MESSAGES, message
-from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, refuse_links_out, repository
+from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, is_within, refuse_links_out, repository
 from krm_fn.sources.steps import Step
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
@@ -55,7 +55,7 @@ class Built(NamedTuple):
     The paths in these run from `wrapper`. What they name below `copy`, where the target was built from a copy, stands below
     `original`; `moved` are the files in the copy that stand elsewhere, each with its place. `steps` are this program's
     own among the transformers: what was built is what the first of them gets. `affixes` are the prefixes and
-    suffixes that names got.
+    suffixes that names got. `named` is the folder of the target, where its path has links or leads up.
     """
 
     data: bytes
@@ -65,15 +65,22 @@ class Built(NamedTuple):
     moved: tuple[tuple[str, str], ...] = ()
     steps: tuple[Step, ...] = ()
     affixes: tuple[tuple[str, str], ...] = ()
+    named: str = ""
 
     def file(self, path: str) -> str:
-        """The file that an origin names, as a path from the working directory."""
+        """The file that an origin names, as a path from the working directory that begins as that of the target."""
         found = os.path.normpath(os.path.join(self.wrapper, path))  # noqa: PTH118
         if found in (moved := dict(self.moved)):
             return joined(".", moved[found])
         if self.copy and found.startswith(self.copy + os.sep):
             found = self.original + found[len(self.copy) :]
-        return joined(".", found)
+        plain = joined(".", found)
+        folder = self.named or os.curdir
+        is_renamed = self.named or os.path.isabs(plain)  # noqa: PTH117
+        if not (is_renamed and is_within(found, [repository(folder)])):  # complaints have slashes that begin no path
+            return plain
+        named = joined(folder, os.path.relpath(found, os.path.realpath(folder)))
+        return named if os.path.realpath(named) == os.path.realpath(found) else plain
 
 
 def builder(path: str | None = None, *, network: bool = False) -> Builder | None:
@@ -204,10 +211,13 @@ def _placed(
 ) -> Built:
     """Where a target is built from: its folder, or a copy of its files, some with other texts."""
     moved = gathered(kustomizations, texts) if ANYWHERE in flags else {}
+    is_plain = os.path.realpath(target.folder) == os.path.normpath(os.path.join(os.getcwd(), target.folder))  # noqa: PTH109, PTH118
+    named = target.folder if not is_plain or target.folder.startswith(("..", os.sep)) else ""
     if not (moved or needs_copy):
-        return Built(b"", "")
+        return Built(b"", "", named=named)
     copy, original = copied(target, texts, scratch / "copy", moved, local=needs_copy)
-    return Built(b"", "", str(copy), original, tuple((str(place), file) for place, file in moved_to(copy, original, moved)))
+    places = tuple((str(place), file) for place, file in moved_to(copy, original, moved))
+    return Built(b"", "", str(copy), original, places, named=named)
 
 
 def _folder(target: Target, built: Built) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from krm_fn.argocd.sources import APPLICATION
 from krm_fn.argocd.sources import GROUP as ARGO
 from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
-from krm_fn.base.objects import Object, group_of, kind_of, name_of
+from krm_fn.base.objects import Object, group_of, kind_of
 from krm_fn.base.paths import Path as Steps
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.repositories import charts, delivering, written
@@ -28,24 +27,26 @@ from krm_fn.repositories.applications import Applications
 from krm_fn.repositories.building import Builder
 from krm_fn.repositories.discovery import size_of
 from krm_fn.repositories.flux_sources import FluxSources
-from krm_fn.repositories.flux_targets import Kustomizations, Releases
+from krm_fn.repositories.flux_targets import Kustomizations, Releases, of_chart
 from krm_fn.repositories.flux_values import (
     DELIVERING,
     SOURCE,
     SOURCES,
+    Place,
     Values,
     Written,
     is_argo,
     is_flux,
     is_release,
+    matched,
     may_apply,
     objects_in,
     other_cluster,
+    starts,
 )
-from krm_fn.repositories.types import Delivery, Discovery, Target
+from krm_fn.repositories.kustomization import joined
+from krm_fn.repositories.types import Delivery, Discovery, Target, full_name
 from krm_fn.sources.files import SUFFIXES, content
-
-Place = tuple[str, int]  # a file, and the number of a document there
 
 TEMPLATE = ("spec", "template")  # of an ApplicationSet
 CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
@@ -58,23 +59,25 @@ REPEATED = f"deliveries apply the same very often, or more than {DEEPEST} in a r
 class How(NamedTuple):
     """How what applies others is built: the program, None for none, its seconds, and whether charts are built, too.
 
-    `clusters` are the names of known clusters.
+    `clusters` are the names of known clusters. `whole`: values of Secrets are shown.
     """
 
     using: Builder | None
     timeout: float
     helm: bool
     clusters: tuple[str, ...]
+    whole: bool = False
 
 
 class Deliveries:
-    """What is delivered of a repository. `files` are its YAML files.
+    """What is delivered of a repository. `root` is its folder, and `files` are its YAML files, by paths that begin alike.
 
     `search` finds its kustomizations that no other one uses, and its charts, each as it is when nothing delivers it.
     """
 
     def __init__(self, root: str, files: Iterable[str], search: Callable[[], Discovery], how: How) -> None:
         self._root, self._files, self._search, self._how = os.path.realpath(root), tuple(files), search, how
+        self._named = root
         self._texts: dict[str, bytes] = {}  # those of Kustomizations and sources
         self._counts = False
         for file in self._files:
@@ -109,6 +112,11 @@ class Deliveries:
             raise InputError(REPEATED, file=first.file, line=first.line, column=first.column) from None
 
     @property
+    def names(self) -> frozenset[tuple[str, str]]:
+        """Kind and name of each delivery in git, also of those that apply nothing which counts."""
+        return frozenset((kind_of(each.obj), full_name(each.obj)) for each in self._every)
+
+    @property
     def _found(self) -> Iterator[Written]:
         """The deliveries that no other one applies: those of Argo CD as a kustomization or a chart makes them that has them."""
         roots = self._roots
@@ -139,9 +147,25 @@ class Deliveries:
 
     def _is_own(self, obj: Object) -> bool:
         """True for a delivery of this repository. An Application says so of each of its sources."""
-        if is_flux(obj):
-            return bool(self._kustomizations.folder(obj))
-        return is_argo(obj) or (is_release(obj) and bool(self._releases.folder(obj)))
+        return is_argo(obj) or (bool(self._folder(obj)) and not self._revision(obj))
+
+    def _folder(self, obj: Object) -> str:
+        """The folder of this repository that a delivery of Flux applies, "" for none."""
+        return self._kustomizations.folder(obj) if is_flux(obj) else self._releases.folder(obj) if is_release(obj) else ""
+
+    def _revision(self, obj: Object) -> str:
+        """The revision that it applies, where that is not at hand."""
+        return self._sources.revision_of(obj if is_flux(obj) else of_chart(obj))
+
+    @property
+    def elsewhere(self) -> Iterator[Target]:
+        """What deliveries apply of revisions that are not at hand: nothing of it is judged."""
+        for each in self._every if self._counts else ():
+            obj = each.obj
+            found = self._applications.revisions(obj) if is_argo(obj) else {self._folder(obj): self._revision(obj)}
+            for folder, revision in found.items():
+                own, here = Delivery(*each, revision=revision, cluster=self._cluster(each)), joined(".", folder)
+                yield from [Target(here, here, each.file, (), (), delivery=own)] if folder and revision else []
 
     @cached_property
     def _every(self) -> list[Written]:
@@ -158,7 +182,7 @@ class Deliveries:
 
     @cached_property
     def _values(self) -> Values:
-        return Values(self._files, self._texts)
+        return Values(self._files, self._texts, shown=self._how.whole)
 
     @cached_property
     def _kustomizations(self) -> Kustomizations:
@@ -170,7 +194,7 @@ class Deliveries:
 
     @cached_property
     def _applications(self) -> Applications:
-        return Applications(self._root, self._sources.is_this)
+        return Applications(self._root, self._sources)
 
     @cached_property
     def _sets(self) -> Sets:
@@ -182,19 +206,8 @@ class Deliveries:
     @cached_property
     def _roots(self) -> dict[Place, Written]:
         """The deliveries that no other one applies; of those that apply one another, the first."""
-        applied = {below for key, every in self._edges.items() for below in every if below != key}
-        roots = {each[1:3]: each for each in self._written if each[1:3] not in applied}
-        reached, waiting = set(roots), list(roots)
-        for each in self._written:
-            while waiting:
-                below = [key for key in self._edges[waiting.pop()] if key not in reached]
-                reached.update(below)
-                waiting += below
-            if each[1:3] not in reached:
-                roots[each[1:3]] = each
-                reached.add(each[1:3])
-                waiting.append(each[1:3])
-        return roots
+        written = {each[1:3]: each for each in self._written}
+        return {key: written[key] for key in starts(self._edges)}
 
     @cached_property
     def _edges(self) -> dict[Place, list[Place]]:
@@ -231,7 +244,7 @@ class Deliveries:
         self._done.add(own)
         self._spend(FOLLOWED if len(above) < DEEPEST else MOST)
         apart = {*above, each[1:3]}
-        for found in self._targets_of(each.obj, each, cluster):
+        for found in self._called(each.obj, each, cluster):
             target = found._replace(delivery=found.delivery and self._values.given(found.delivery))
             every = self._below(target)
             # Of one that is not built, the parts are judged, as far as they are built.
@@ -270,18 +283,7 @@ class Deliveries:
         if found is None:
             yield from below
             return
-        left: dict[str, dict[int, Written]] = {}  # by file, with their numbers
-        named: dict[tuple[str, str], deque[int]] = {}
-        for number, each in enumerate(below):
-            left.setdefault(each.file, {})[number] = each
-            named.setdefault((each.file, name_of(each.obj)), deque()).append(number)
-        for obj, file in found:
-            if not self._is_own(obj):
-                continue
-            likely, alike = left.get(file, {}), named.get((file, name_of(obj)), deque())
-            while alike and alike[0] not in likely:
-                alike.popleft()
-            own = likely.pop(alike[0] if alike else next(iter(likely))) if likely else None
+        for obj, file, own in matched(below, ((obj, file) for obj, file in found if self._is_own(obj))):
             if own or target.is_chart:
                 placed = delivering.placed(obj, target)
                 yield own._replace(obj=placed) if own else Written(placed, file, 0, 1, 1)
@@ -308,19 +310,23 @@ class Deliveries:
         key = target.folder, target.file, target.delivery.text if target.delivery else b"", target.inputs
         if key not in self._counting:
             self._spend(len(target.inputs))
-            with delivering.entered(target):
-                self._counting[key] = target.is_chart or written.may_count(target)
+            self._counting[key] = delivering.may_count(target)
         return self._counting[key]
 
     def _raw(self, each: Written) -> tuple[Target, ...]:
         """The targets that a delivery applies as it is written."""
         if each[1:3] not in self._raws:
-            self._raws[each[1:3]] = tuple(self._targets_of(each.obj, each))
+            self._raws[each[1:3]] = tuple(self._called(each.obj, each))
         return self._raws[each[1:3]]
+
+    def _called(self, obj: Object, each: Written, cluster: str = "") -> Iterator[Target]:
+        """The targets that a delivery applies, by paths that begin as the files do."""
+        for target in self._targets_of(obj, each, cluster):
+            yield target if self._named in (os.curdir, self._root) else delivering.moved(target, self._root, self._named)
 
     def _targets_of(self, obj: Object, each: Written, cluster: str = "", above: Steps = ()) -> Iterator[Target]:
         """The targets that a delivery applies; the problem of one says why it is refused."""
-        own = Delivery(obj, each.file, each.item, each.line, each.column, above=above, cluster=cluster)
+        own = Delivery(obj, *each[1:], above=above, cluster=cluster)
         if is_flux(obj):
             yield from self._kustomizations.of(own)
         elif is_release(obj):
@@ -341,5 +347,4 @@ class Deliveries:
         if other := other_cluster(each.obj):
             return other
         file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
-        found = CLUSTER.search(file)
-        return found[1] if found else ""
+        return found[1] if (found := CLUSTER.search(file)) else ""

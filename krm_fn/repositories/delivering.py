@@ -26,6 +26,7 @@ from krm_fn.flux.substitution import FluxError
 from krm_fn.repositories import building, manifests, written
 from krm_fn.repositories.building import Built
 from krm_fn.repositories.discovery import target_of
+from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Delivery, Problem, Target
 from krm_fn.repositories.writers import WritingPlace
 from krm_fn.sources.files import with_more_unsaved
@@ -123,6 +124,12 @@ def entered(target: Target | None) -> Iterator[None]:
         yield
 
 
+def may_count(target: Target) -> bool:
+    """True for a target that may hold something that counts."""
+    with entered(target):
+        return target.is_chart or written.may_count(target)
+
+
 def given(target: Target, built: Built, stated: Mapping[str, str], unknown: list[str]) -> Given | Problem:
     """The text that is applied of what was built, with the file that each object comes from; or why nothing is applied.
 
@@ -200,6 +207,28 @@ def unbuilt(target: Target, problem: Problem, build: Callable[[Target], Built | 
     if isinstance(own, Problem) and own.detail == problem.detail:
         return own
     return problem.but(file=delivery.file, line=delivery.line, column=delivery.column)
+
+
+def moved(target: Target, old: str, new: str) -> Target:
+    """The target with paths below one folder in place of those below another one."""
+
+    def path(of: str) -> str:
+        whole = os.path.join(os.path.abspath(of), "")  # noqa: PTH100, PTH118
+        return joined(new, whole[len(old) + 1 :] or ".") if whole.startswith(os.path.join(old, "")) else of  # noqa: PTH118
+
+    def paths(of: Iterable[str]) -> tuple[str, ...]:
+        return tuple(map(path, of))
+
+    problem, own = target.problem, target.delivery
+    return target._replace(
+        name=path(target.name),
+        folder=path(target.folder),
+        file=path(target.file),
+        kustomizations=paths(target.kustomizations),
+        inputs=tuple(sorted(paths(target.inputs))),
+        problem=problem and problem.but(file=path(problem.file)),
+        delivery=own and own._replace(generated=path(own.generated)),
+    )
 
 
 def notes(target: Target | None, unknown: Iterable[str]) -> list[str]:

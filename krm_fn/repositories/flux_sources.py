@@ -18,6 +18,8 @@ GIT_REPOSITORY = "GitRepository"
 SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
 # What of a URL stands before the path: the host is the group.
 HOST = expression(r"(?:[a-z][a-z0-9+.-]*://)?(?:[^@/]*@)?([^:/]+)(?::\d+(?=/))?[:/]+", re.IGNORECASE)
+# Tags, ranges of them, and commits.
+FIXED = expression(r"refs/tags/.*|[~^<>=v]*\s*\d+(?:\.(?:\d+|[x*]).*)+|[0-9a-f]{7,40}|[~^<>=*].*")
 
 
 class FluxSources:
@@ -46,11 +48,34 @@ class FluxSources:
         known = self._addresses or self._main_addresses
         return bool(address) and (address in known or address.rpartition("/")[2] in self._forks)
 
+    def other_revision(self, revision: str) -> str:
+        """The revision, if it is not at hand: a tag, a commit, or a branch where another one is at hand. Else ""."""
+        name = revision.removeprefix("refs/heads/")
+        return "" if name in ("", "HEAD") or (name == self._branch and not self._is_fixed(name)) else revision
+
+    def _is_fixed(self, name: str) -> bool:
+        return bool(FIXED.fullmatch(name)) and name != git.branch(self._root)
+
+    def revision_of(self, obj: Object) -> str:
+        """The revision that a Kustomization takes of this repository, if it is not at hand."""
+        ref = as_map(get(self.of(obj), ("spec", "ref")))
+        fixed = next((text(ref[key]) for key in ("commit", "name", "semver", "tag") if ref.get(key)), "")
+        return fixed if fixed and not fixed.startswith("refs/heads/") else self.other_revision(fixed or text(ref.get("branch")))
+
+    @cached_property
+    def _branch(self) -> str:
+        """The branch at hand, of those that deliveries name: what is checked out, else what others start from."""
+        own = (each for each in self._found if self.is_this(text(get(each, ("spec", "url")))))
+        argo = (revision for obj in self._every for url, _, revision in sources_in(obj) if self.is_this(url))
+        named = Counter(filter(None, (*(text(get(each, ("spec", "ref", "branch"))) for each in own), *argo)))
+        likely = (each for each in (git.branch(self._root), "main", "master") if each in named)
+        return next(likely, next((each for each, _ in named.most_common() if not FIXED.fullmatch(each)), ""))
+
     @cached_property
     def _main_addresses(self) -> frozenset[str]:
         """The address from which most Applications take a folder of this repository."""
-        sources = (each for obj in self._every for each in urls_of(obj))
-        there = [url for url, path in sources if path is None or os.path.isdir(f"{self._root}/{path}")]  # noqa: PTH112
+        sources = (each for obj in self._every for each in sources_in(obj))
+        there = [url for url, path, _ in sources if path is None or os.path.isdir(f"{self._root}/{path}")]  # noqa: PTH112
         return frozenset(each for each, _ in Counter(filter(None, map(_address, there))).most_common(1))
 
     @cached_property
@@ -97,14 +122,14 @@ def _named_source(obj: Object) -> tuple[str, str]:
     return text(named.get("kind")), text(named.get("name"))
 
 
-def urls_of(obj: Object) -> Iterator[tuple[str, str | None]]:
-    """The URLs that an Application or an ApplicationSet names, each with the path there; None for one that is a pattern."""
+def sources_in(obj: Object) -> Iterator[tuple[str, str | None, str]]:
+    """The URLs that an Application or a set names, each with path and revision; the path is None for a pattern."""
     spec = as_map(obj.get("spec"))
     for of in (spec, as_map(as_map(spec.get("template")).get("spec"))):
         for each in (source.of for source in sources_of({"spec": of})):
             path = each.get("path")
             if isinstance(path, str):
-                yield text(each.get("repoURL")), None if "{{" in path else path
+                yield text(each.get("repoURL")), None if "{{" in path else path, text(each.get("targetRevision"))
 
 
 def _address(url: str) -> str:

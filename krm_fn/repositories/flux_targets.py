@@ -24,7 +24,7 @@ from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.guard import is_one_file
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import ChartRelease, Delivery, Target
-from krm_fn.sources.files import CHART, content, is_within
+from krm_fn.sources.files import CHART, content, inside, is_within
 
 if TYPE_CHECKING:
     from krm_fn.repositories.flux_sources import FluxSources
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 CHART_SPEC = ("spec", "chart", "spec")  # of a HelmRelease
 UNREAD = ("commonMetadata", "postRenderers")  # what changes the objects after helm has made them
+
+
+def of_chart(release: Object) -> Object:
+    """The source of the chart of a HelmRelease, in the form of a Kustomization."""
+    source = as_map(get(release, (*CHART_SPEC, "sourceRef")))
+    return {"metadata": {"namespace": namespace_of(release)}, "spec": {"sourceRef": source}}
 
 
 class Kustomizations:
@@ -46,7 +52,7 @@ class Kustomizations:
     def folder(self, obj: Object) -> str:
         """The folder of this repository that a Kustomization applies, "" where it is another's, or not there."""
         path = text(get(obj, ("spec", "path"))) if isinstance(get(obj, ("spec", "path")), str) else ""
-        folder = os.path.join(self._root, os.path.normpath("/" + path).lstrip("/")).rstrip("/")  # noqa: PTH118
+        folder = inside(self._root, path)
         is_there = os.path.isdir(folder) and is_within(folder, [self._root])  # noqa: PTH112
         return folder if is_there and self._sources.is_own(obj, path) else ""
 
@@ -110,10 +116,9 @@ class Releases:
         path, source = chart.get("chart"), as_map(chart.get("sourceRef"))
         if source.get("kind") != GIT_REPOSITORY or not isinstance(path, str):
             return ""
-        folder = os.path.join(self._root, os.path.normpath("/" + path).lstrip("/")).rstrip("/")  # noqa: PTH118
+        folder = inside(self._root, path)
         is_there = os.path.isfile(f"{folder}/{CHART}") and is_within(folder, [self._root])  # noqa: PTH113
-        of_source = {"metadata": {"namespace": namespace_of(obj)}, "spec": {"sourceRef": source}}
-        return folder if is_there and self._sources.is_own(of_source, path) else ""
+        return folder if is_there and self._sources.is_own(of_chart(obj), path) else ""
 
     def of(self, own: Delivery) -> Iterator[Target]:
         """The target of a HelmRelease, none where the chart is not of this repository; its problem says why Flux refuses it."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,14 +17,16 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.flux.steps import texts_of
 from krm_fn.sources.files import SUFFIXES, content
 
 if TYPE_CHECKING:
     from krm_fn.repositories.types import Delivery
+Place = tuple[str, int]  # a file, and the number of a document there
 Near = dict[str, tuple[int, Any]]  # by folder
 
 FLUX, SOURCES, HELM = "kustomize.toolkit.fluxcd.io", "source.toolkit.fluxcd.io", "helm.toolkit.fluxcd.io"
-KUSTOMIZATION, RELEASE = "Kustomization", "HelmRelease"
+KUSTOMIZATION, RELEASE, SECRET = "Kustomization", "HelmRelease", "Secret"
 # What a text has in which a delivery or a source stands.
 APPLYING = expression(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)""")
 # A HelmRelease whose chart is in git. Most take theirs from elsewhere; they are not even read.
@@ -94,10 +98,13 @@ def other_cluster(obj: Object) -> str:
 
 
 class Values:
-    """The values of variables of a repository with these YAML files; `texts` are those in which Flux may stand."""
+    """The values of variables of a repository with these YAML files; `texts` are those in which Flux may stand.
 
-    def __init__(self, files: Iterable[str], texts: Mapping[str, bytes]) -> None:
-        self._files, self._texts = tuple(files), texts
+    Values of Secrets are hidden, unless they are `shown`: who writes the repository decides where a value stands.
+    """
+
+    def __init__(self, files: Iterable[str], texts: Mapping[str, bytes], *, shown: bool) -> None:
+        self._files, self._texts, self._shown = tuple(files), texts, shown
 
     def given(self, own: Delivery) -> Delivery:
         """The delivery with the ConfigMaps and Secrets of its variables, as far as git has them."""
@@ -121,7 +128,9 @@ class Values:
         namespaces = dict.fromkeys(("", namespace_of(own.obj)))
         found = [near for each in namespaces if (near := _nearest(self._held.get((kind, name, each), {}), own.file))]
         obj: Object | None = min(found)[2].obj if found and name else None
-        return None if obj is None or ENCRYPTED in obj else obj
+        if obj is None or ENCRYPTED in obj:
+            return None
+        return obj if self._shown or kind != SECRET else _hidden(obj)
 
     @cached_property
     def _held(self) -> dict[tuple[str, str, str], Near]:
@@ -143,6 +152,30 @@ class Values:
         return found
 
 
+def _hidden(secret: Object) -> Object:
+    """A Secret with a placeholder for each value, also for those in a text of values for a chart."""
+    texts = {
+        key: json.dumps(_holes(_map_in(value), key)) if _map_in(value) else f"${{{key}}}"
+        for key, value in texts_of(secret).items()
+    }
+    return {**{key: value for key, value in secret.items() if key != "data"}, "stringData": texts}
+
+
+def _map_in(value: str) -> Object:
+    """The map that a text has, {} for none."""
+    try:
+        return as_map(next(iter(yamlio.read_stream(value.encode()).items), None))
+    except InputError:
+        return {}
+
+
+def _holes(value: Any, name: str) -> Any:
+    """A value of maps and lists with a placeholder in place of each leaf."""
+    if isinstance(value, dict):
+        return {key: _holes(each, str(key)) for key, each in value.items()}
+    return [_holes(each, name) for each in value] if isinstance(value, list) else f"${{{name}}}"
+
+
 def _put_near(found: Near, file: str, value: tuple[int, Any]) -> None:
     """Note what a file has, with its number, at each folder that the file is in: the first one of a folder counts."""
     for folder in _around(file):
@@ -162,3 +195,34 @@ def _around(file: str) -> Iterator[str]:
     while file:
         file = file.rpartition("/")[0]
         yield file
+
+
+def matched(below: Iterable[Written], made: Iterable[tuple[Object, str]]) -> Iterator[tuple[Object, str, Written | None]]:
+    """What is made, each with its file and with what it was made of: of the file, that of its name, else the next one."""
+    left: dict[str, dict[int, Written]] = {}  # by file, with their numbers
+    named: dict[tuple[str, str], deque[int]] = {}
+    for number, each in enumerate(below):
+        left.setdefault(each.file, {})[number] = each
+        named.setdefault((each.file, name_of(each.obj)), deque()).append(number)
+    for obj, file in made:
+        likely, alike = left.get(file, {}), named.get((file, name_of(obj)), deque())
+        while alike and alike[0] not in likely:
+            alike.popleft()
+        yield obj, file, likely.pop(alike[0] if alike else next(iter(likely))) if likely else None
+
+
+def starts(edges: Mapping[Place, Sequence[Place]]) -> list[Place]:
+    """Those from which all others are reached: what no other one leads to, and the first of those that lead to one another."""
+    applied = {below for key, every in edges.items() for below in every if below != key}
+    found = [key for key in edges if key not in applied]
+    reached, waiting = set(found), list(found)
+    for key in edges:
+        while waiting:
+            below = [each for each in edges[waiting.pop()] if each not in reached]
+            reached.update(below)
+            waiting += below
+        if key not in reached:
+            found.append(key)
+            reached.add(key)
+            waiting.append(key)
+    return found

@@ -119,12 +119,23 @@ def repository_of(folder: str) -> WorkingTree:
 
 def remotes(folder: str) -> tuple[str, ...]:
     """The URLs of the remotes of the git tree that a folder is in. No git is started."""
+    place = _own_place(folder)
+    return tuple(REMOTE.findall(_text(os.path.join(_common(place), "config")))) if place else ()  # noqa: PTH118
+
+
+def branch(folder: str) -> str:
+    """The branch that is checked out there, "" for none. No git is started."""
+    place = _own_place(folder)
+    _, is_branch, name = _text(os.path.join(place, HEAD)).partition("ref: refs/heads/") if place else ("", "", "")  # noqa: PTH118
+    return name.strip() if is_branch else ""
+
+
+def _own_place(folder: str) -> str:
+    """The git folder of the git tree that a folder is in; "" where it may lead anywhere."""
     root = repository(folder)
     at = os.path.join(root, GIT)  # noqa: PTH118
     place = _pointed(root, _text(at).removeprefix(POINTER)) if os.path.isfile(at) else at  # noqa: PTH113
-    if os.path.islink(at) or not (place == at or _names(place, at, ())):  # noqa: PTH114  it may lead anywhere
-        return ()
-    return tuple(REMOTE.findall(_text(os.path.join(_common(place), "config"))))  # noqa: PTH118
+    return "" if os.path.islink(at) or not (place == at or _names(place, at, ())) else place  # noqa: PTH114
 
 
 def _common(place: str) -> str:

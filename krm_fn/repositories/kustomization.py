@@ -147,6 +147,11 @@ def from_here(path: str) -> str:
     return found[len(here) :] or "." if os.path.join(found, "").startswith(here) else path  # noqa: PTH118
 
 
+def named_root(folder: str, root: str) -> str:
+    """The root of the repository that a folder is in, as a path that begins as that of the folder."""
+    return joined(folder, os.path.relpath(os.path.realpath(root), os.path.realpath(folder)))
+
+
 def _included(obj: Object) -> Named:
     for key in RESOURCES:
         yield from _texts(obj, (key,))

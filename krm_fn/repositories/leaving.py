@@ -1,7 +1,7 @@
 """What leaves a unit for the cluster where this program is a step on the way there: the objects as it renders them.
 
-A step of a kustomization, of a kpt package or of Argo CD sees only the list that its host sends it. So it knows nothing of what
-the other units of the cluster have, and its config may lack lines to render as the cluster does. A pipeline calls the command,
+A step of a kustomization or of a kpt package sees only the list that its host sends it. So it knows nothing of what the other
+units of the cluster have, and its config may lack lines to render as the cluster does. A pipeline and Argo CD call the command,
 which knows it.
 """
 
@@ -27,10 +27,10 @@ from krm_fn.repositories import manifests
 from krm_fn.repositories.fixes import Fix
 from krm_fn.repositories.origins import WritingPlace, located
 from krm_fn.rules import registry
-from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings
 from krm_fn.rules.facts.inputs import RepositoryFacts, UnseenConfiguration
 from krm_fn.sources.reading import stream
-from krm_fn.sources.steps import ARGOCD, Leaving, Stage, Step, is_local
+from krm_fn.sources.steps import ARGOCD, PIPELINE, Leaving, Stage, Step, is_local
 from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.order import in_order
 
@@ -131,15 +131,17 @@ VERSION, CONFIGURATION = "kubevirtVersion", "configuration"
 def lacking(left: Leaving, taken: Taken, settings: TargetSettings) -> Iterator[tuple[Finding, Fix | None]]:
     """A finding for each step that renders VMs otherwise than the settings of its cluster say, and what fixes it."""
     for stage in left.stages:
-        if stage.step.sees_cluster or stage.step.config.mode != "expand":
+        if stage.step.host == PIPELINE or stage.step.config.mode != "expand":
             continue
         items = list(stage.seen.values())
-        release, lines = _lines(items, stage.step.config, taken, settings)
+        around = NO_SURROUNDINGS.but(context=taken.surroundings().context)
+        seen = around if stage.step.sees_cluster else NO_SURROUNDINGS
+        release, lines = _lines(items, stage.step.config, settings, around, seen)
         if not lines:
             continue
-        own = _rendered_by(items, stage.step.config)
-        if vms := _differing(own, _rendered_by(items, _with(stage.step.config, lines))):
-            needed = _needed(items, stage, lines)
+        own = _rendered_by(items, stage.step.config, seen)
+        if vms := _differing(own, _rendered_by(items, _with(stage.step.config, lines), seen)):
+            needed = _needed(items, stage, lines, seen)
             facts = RepositoryFacts(release=release, unseen=(UnseenConfiguration(lines=needed, vms=vms),))
             for each in registry.judge_bundle(facts, settings.config.severity, "repository"):
                 finding = fingerprints.printed([each.but(**placed(stage.step))])[0]
@@ -171,18 +173,19 @@ def _lines_fix(step: Step, lines: Object, fingerprint: str) -> Fix | None:
     return Fix(**place, current=current, proposed=proposed, fingerprint=fingerprint)
 
 
-def _lines(items: Sequence[Any], config: Config, taken: Taken, settings: TargetSettings) -> tuple[Any, Object]:
+def _lines(
+    items: Sequence[Any], config: Config, settings: TargetSettings, around: Surroundings, own: Surroundings
+) -> tuple[Any, Object]:
     """The cluster's release, and the lines of a config with all that is known of the cluster and that a step does not see."""
-    beside = NO_SURROUNDINGS.but(context=taken.surroundings().context)
     stated = config.but(release=settings.stated.release, configuration=settings.stated.configuration)
-    cluster = analysis_of(bundle_of(items, (), (), beside), stated, beside)
-    seen = analysis_of(bundle_of(items, (), (), NO_SURROUNDINGS), config, NO_SURROUNDINGS)
+    cluster = analysis_of(bundle_of(items, (), (), around), stated, around)
+    seen = analysis_of(bundle_of(items, (), (), own), config, own)
     lines: Object = {}
     if cluster.release != seen.release and config.release is None:
         lines[VERSION] = str(cluster.release)
     if cluster.cluster.known:
-        own = config.configuration or {}
-        lines |= {key: value for key, value in cluster.cluster.configuration.items() if key not in own}
+        known = config.configuration or {}
+        lines |= {key: value for key, value in cluster.cluster.configuration.items() if key not in known}
     return cluster.release, lines
 
 
@@ -194,8 +197,8 @@ def _with(config: Config, lines: Object) -> Config:
     return config.but(release=release, configuration=merged(configuration, config.configuration or {}))
 
 
-def _rendered_by(items: Sequence[Any], config: Config) -> Sequence[Any]:
-    return stages.render(items, config, judging=Judging()).items
+def _rendered_by(items: Sequence[Any], config: Config, seen: Surroundings) -> Sequence[Any]:
+    return stages.render(items, config, judging=Judging(surroundings=seen)).items
 
 
 def _differing(one: Sequence[Any], other: Sequence[Any]) -> int:
@@ -203,13 +206,13 @@ def _differing(one: Sequence[Any], other: Sequence[Any]) -> int:
     return sum(isinstance(a, dict) and holder_of(a) is not None and not same(a, b) for a, b in pairs)
 
 
-def _needed(items: Sequence[Any], stage: Stage, lines: Object) -> Object:
+def _needed(items: Sequence[Any], stage: Stage, lines: Object, seen: Surroundings) -> Object:
     """Those of the lines without which a VM is rendered otherwise, in the form of a config."""
     config, needed = stage.step.config, dict(lines)
-    whole = _rendered_by(items, _with(config, needed))
+    whole = _rendered_by(items, _with(config, needed), seen)
     for key in lines:
         fewer = {name: value for name, value in needed.items() if name != key}
-        if not _differing(whole, _rendered_by(items, _with(config, fewer))):
+        if not _differing(whole, _rendered_by(items, _with(config, fewer), seen)):
             needed = fewer
     version = {VERSION: needed.pop(VERSION)} if VERSION in needed else {}
     return {**version, **({CONFIGURATION: needed} if needed or not version else {})}

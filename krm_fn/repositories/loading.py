@@ -176,7 +176,8 @@ class Parsed(Value):
     @property
     def reach(self) -> Reach:
         """What decides what the unit takes of others."""
-        return sharing.reach(self.found.items, self.text, self.folder)
+        within = next((step.context for step in self.steps if step.context is not None), None)
+        return sharing.reach(self.found.items, self.text, self.folder, within)
 
 
 class Loaded(Value):

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path as FolderPath
 from typing import Any, NamedTuple
 
 from krm_fn import config, yamlio
@@ -149,7 +150,8 @@ class Plugins:
             settings = _laid(base, plugin, folder, self._inside, found)
         except ConfigError as error:
             raise ConfigError(error.message, path=error.path, file=of.file) from None
-        step = Step(host=ARGOCD, settings=settings, namespace=of.namespace, file=of.file)
+        context = None if found.context is None else tuple(joined(folder, each) for each in found.context)
+        step = Step(host=ARGOCD, settings=settings, namespace=of.namespace, file=of.file, context=context)
         return (step.but(item=of.item, path=(*of.above, *at)),)
 
     @cached_property
@@ -197,6 +199,12 @@ def _documents(file: str, inside: Inside, word: str = "") -> Iterator[Document]:
     except (OSError, InputError):
         return
     yield from (Document(item, file, number) for number, item in enumerate(items) if isinstance(item, dict))
+
+
+def is_in_package(folder: str) -> bool:
+    """True for a folder of a kpt package: kpt applies all files of it."""
+    here = FolderPath(folder).resolve()
+    return any((each / KPTFILE).is_file() for each in (here, *here.parents))
 
 
 def above(folder: str) -> Iterator[str]:

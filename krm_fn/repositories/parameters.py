@@ -40,6 +40,12 @@ OWN = (
         name="config", collection="string", doc="a file with the function config, in the folder of the application"
     ),
     PluginParameter(
+        name="context",
+        collection="array",
+        doc="the files and folders of the repository that have objects of the cluster, from the folder of the application on; "
+        "none for no object; unset: all that is for the same cluster",
+    ),
+    PluginParameter(
         name="buildOptions",
         collection="array",
         doc="flags for kustomize build or helm template, such as --enable-helm or --values; only some are allowed",
@@ -64,10 +70,14 @@ class ParameterValue(Value):
 
 
 class Parameters(Value):
-    """The parameters of an application. `given` has the config's keys, by name; `options_place` is that of `build_options`."""
+    """The parameters of an application. `given` has the config's keys, by name; `options_place` is that of `build_options`.
+
+    `context` is None where nothing is said.
+    """
 
     given: dict[str, ParameterValue] = {}  # noqa: RUF012  nobody writes into a Value
     config: str = ""
+    context: tuple[str, ...] | None = None
     build_options: tuple[str, ...] = ()
     options_place: str = ""
     allow_empty: bool = False
@@ -88,6 +98,7 @@ def read(environment: Environment) -> Parameters:
     return Parameters(
         given={key.name: given[key.name] for key in PARAMETERS if key.name in given},
         config=_string(given["config"]) if "config" in given else "",
+        context=tuple(_words(given["context"])) or None if "context" in given else None,
         build_options=tuple(_words(options)),
         options_place=options.place,
         allow_empty=_switch(given["allowEmpty"]) if "allowEmpty" in given else False,

@@ -26,6 +26,7 @@ from krm_fn.base.wording import listed
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.migratability.claims import DEFAULT_CLASS
 from krm_fn.repositories.names import OFFERED, PLATFORM, STORAGE, WORD, referred, texts_of, words
+from krm_fn.repositories.packages import is_below
 from krm_fn.rules.facts.bundles import Ambiguous, Surroundings
 
 Key = tuple[str, str, str, str]  # kind, group, namespace, name
@@ -181,14 +182,20 @@ class Offered:
         """The offers of one object, in the order of their targets."""
         return self._offers[key]
 
-    def variants(self, key: Key) -> list[Offer]:
-        """Of the offers of one object, the first with each content."""
+    def variants(self, key: Key, within: tuple[str, ...] | None = None) -> list[Offer]:
+        """Of the offers of one object, the first with each content; of those in some files and folders, None for all."""
+        if within is not None:
+            return _first(offer for offer in self._offers[key] if is_below(offer.where, within))
         if key not in self._variants:
-            first: dict[str, Offer] = {}
-            for offer in self._offers[key]:
-                first.setdefault(offer.digest, offer)
-            self._variants[key] = list(first.values())
+            self._variants[key] = _first(self._offers[key])
         return self._variants[key]
+
+
+def _first(offers: Iterable[Offer]) -> list[Offer]:
+    first: dict[str, Offer] = {}
+    for offer in offers:
+        first.setdefault(offer.digest, offer)
+    return list(first.values())
 
 
 def offered_by_cluster(offers: Iterable[tuple[str, Iterable[Offer]]]) -> dict[str, Offered]:
@@ -203,7 +210,7 @@ class Reach(Value):
     """What decides what a target takes of others.
 
     These are the namespaces and words of its text, the objects that it has itself, the folder in which it is, and the names
-    that its machines refer to.
+    that its machines refer to. `within` are the files and folders of which alone it takes objects, None for all.
     """
 
     namespaces: frozenset[str]
@@ -211,15 +218,16 @@ class Reach(Value):
     known: frozenset[Key] = frozenset()
     folder: str = os.curdir
     wants: frozenset[str] = frozenset()
+    within: tuple[str, ...] | None = None
 
 
-def reach(items: Sequence[Any], data: bytes, folder: str = os.curdir) -> Reach:
+def reach(items: Sequence[Any], data: bytes, folder: str = os.curdir, within: tuple[str, ...] | None = None) -> Reach:
     """What decides what a target with these items takes."""
     objects = [entry.obj for entry in entries(items)]
     known = frozenset(_key(obj) for obj in objects if kind_of(obj) in OFFERED)
     namespaces = frozenset(("", *map(effective_namespace, objects)))
     wants = frozenset(name for obj in objects for name in referred(obj) if name)
-    return Reach(namespaces=namespaces, words=words(data), known=known, folder=folder, wants=wants)
+    return Reach(namespaces=namespaces, words=words(data), known=known, folder=folder, wants=wants, within=within)
 
 
 def taken_by(reach: Reach, offered: Offered) -> Taken:
@@ -233,16 +241,16 @@ def taken_by(reach: Reach, offered: Offered) -> Taken:
     while new := sorted(reached.keys() - known):
         known.update(new)
         for key in new:
-            variants = offered.variants(key)
+            variants = offered.variants(key, reach.within)
             if len(variants) > 1:
                 where = tuple(dict.fromkeys(each.where for each in variants))
                 ambiguous.append(Ambiguous(kind=key[0], namespace=key[2], name=key[3], where=where))
-            else:
-                taken.append(variants[0])
-                reached.add(texts_of(variants[0].obj))
+            for variant in variants if len(variants) == 1 else ():
+                taken.append(variant)
+                reached.add(texts_of(variant.obj))
     notes = tuple(_note(offer, offered.of(offer.key)) for offer in taken)
     near = sorted(offered.near(sorted(reach.wants)[:MOST_MISSPELT], reach.namespaces) - known)
-    taken += (offered.variants(key)[0] for key in near)  # they are proposed for what is misspelt
+    taken += (each for key in near for each in offered.variants(key, reach.within)[:1])  # for what is misspelt
     return Taken(offers=tuple(taken), ambiguous=tuple(ambiguous), notes=notes)
 
 
@@ -252,7 +260,7 @@ def _describing(reach: Reach, offered: Offered) -> tuple[list[Offer], list[Ambig
         return [], []
     taken: list[Offer] = []
     for kind in PLATFORM:
-        found = [offer for key in offered.platform if key[0] == kind for offer in offered.variants(key)]
+        found = [offer for key in offered.platform if key[0] == kind for offer in offered.variants(key, reach.within)]
         nearest = _nearest(found, reach.folder)
         if len({offer.digest for offer in nearest}) > 1:
             where = tuple(dict.fromkeys(offer.where for offer in nearest))

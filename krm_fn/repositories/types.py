@@ -20,6 +20,11 @@ COMPARING = "argocd.argoproj.io/compare-options"
 ON_SERVER, WITH_WEBHOOKS = "ServerSideDiff=true", "IncludeMutationWebhook=true"
 
 
+def full_name(obj: Object) -> str:
+    """Namespace and name of an object."""
+    return "/".join(filter(None, (namespace_of(obj), name_of(obj))))
+
+
 class FileReference(NamedTuple):
     """A place where a kustomization names a file or a folder: its key as the role, where that leads, and the path of the place.
 
@@ -73,7 +78,8 @@ class Delivery(NamedTuple):
     built, with `text` in place of `original`, which the repository has; both are b"" for none. `substitutes` are the
     ConfigMaps and Secrets of its variables, `missing` names what git does not have. `strict`: a variable without a value is an
     error. `namespace` is that of objects without one, `release` is for a chart. `cluster` is the one that it applies to, ""
-    where only one is known. `label` tells it from all others of the same folder, in other commits, too.
+    where only one is known. `label` tells it from all others of the same folder, in other commits, too. `revision` is the one
+    of the repository that it applies, where that is not at hand.
     """
 
     obj: Object
@@ -93,11 +99,12 @@ class Delivery(NamedTuple):
     release: ChartRelease | None = None
     cluster: str = ""
     label: str = ""
+    revision: str = ""
 
     @property
     def name(self) -> str:
         """Its namespace and its name."""
-        return "/".join(filter(None, (namespace_of(self.obj), name_of(self.obj))))
+        return full_name(self.obj)
 
     @property
     def is_of_flux(self) -> bool:

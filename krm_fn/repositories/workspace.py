@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, partial
 from operator import attrgetter
-from pathlib import Path
 
 from krm_fn.base.errors import UsageError
 from krm_fn.base.suggestions import meant
@@ -21,7 +20,7 @@ from krm_fn.repositories.building import Builder
 from krm_fn.repositories.clusters import Configs, TargetSettings, as_it_is
 from krm_fn.repositories.discovery import discover, with_deliveries
 from krm_fn.repositories.judging import UnitResult, judge_problem, of_no_object, release_of
-from krm_fn.repositories.kustomization import joined
+from krm_fn.repositories.kustomization import joined, named_root
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.packages import Package
 from krm_fn.repositories.types import Discovery, Problem, Target
@@ -107,6 +106,7 @@ class Workspace:
         self._settings: dict[tuple[str, ...], TargetSettings] = {}
         self._searched: dict[tuple[str, ...], Discovery] = {}  # what is in folders, as nothing delivers it
         self._delivered: dict[str, list[Target]] = {}  # what is delivered of repositories
+        self.repositories: list[deliveries.Deliveries] = []
         self.found = self._discovered(asked.folders)
 
     @cached_property
@@ -135,7 +135,7 @@ class Workspace:
         made = object.__new__(Workspace)
         made.asked = self.asked.but(paths=(root,), whole=False, target="", cluster="")
         made.configs, made._settings = self.configs, self._settings
-        made._searched, made._delivered = self._searched, self._delivered
+        made._searched, made._delivered, made.repositories = self._searched, self._delivered, self.repositories
         made.found = made._discovered((root,))
         return made
 
@@ -155,17 +155,17 @@ class Workspace:
 
     def _applied(self, folders: Iterable[str]) -> Iterator[Target]:
         """What is delivered of the repositories that folders are in."""
-        for root in dict.fromkeys(self.asked.root or repository(folder) for folder in folders):
+        for root in dict.fromkeys(named_root(folder, self.asked.root or repository(folder)) for folder in folders):
             if root not in self._delivered:
-                self._delivered[root] = [*self._deliveries(root)]
+                self.repositories.append(self._deliveries(root))
+                self._delivered[root] = [*self.repositories[-1].deliveries()]
             yield from self._delivered[root]
 
-    def _deliveries(self, root: str) -> Iterator[Target]:
-        here = os.path.relpath(root)
+    def _deliveries(self, here: str) -> deliveries.Deliveries:
         files = [file for file in (joined(".", each) for each in Paths([here]).files(here)) if not self._excludes(file)]
         helm, known = self.asked.helm or self.settings(here).helm, self.configs.clusters_at(here)
-        how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known)
-        return deliveries.Deliveries(root, files, partial(self._search, (here,)), how).deliveries()
+        how = deliveries.How(self.asked.using(), self.asked.timeout, helm=helm, clusters=known, whole=self.asked.whole)
+        return deliveries.Deliveries(here, files, partial(self._search, (here,)), how)
 
     def _excludes(self, path: str) -> bool:
         return self.asked.leaves_out(path) or self.configs.excludes(path)
@@ -215,7 +215,7 @@ class Workspace:
         if delivery.cluster in self.configs.clusters_at(target.folder):
             return self.settings(target.folder, delivery.cluster)
         named = self.settings(folder_of(delivery.file)).cluster
-        known = {each.delivery.cluster for each in (*self.found.targets, *self.found.charts) if each.delivery}
+        known = {each.delivery.cluster for found in self._delivered.values() for each in found if each.delivery}
         return own.but(cluster=named or (delivery.cluster if len(known) > 1 else ""))
 
     @property
@@ -231,7 +231,7 @@ class Workspace:
     @cached_property
     def unlisted(self) -> frozenset[str]:
         """The files beside a kustomization that does not list them, and that nothing else of the repository uses."""
-        listing = {folder for folder in self.found.listing if not _is_in_package(folder)}
+        listing = {folder for folder in self.found.listing if not packages.is_in_package(folder)}
         beside = frozenset(file for file in self.found.files if folder_of(file) in listing)
         return beside.difference(*(each.found.used for each in self._beside)) if beside else beside
 
@@ -335,12 +335,6 @@ class Workspace:
         if self.idle and not (self.targets or self.files or self.charts):
             done.append(of_no_object((), self.settings(os.curdir)).but(idle=self.idle))
         return done
-
-
-def _is_in_package(folder: str) -> bool:
-    """True for a folder of a kpt package: kpt applies all files of it."""
-    here = Path(folder).resolve()
-    return any((each / "Kptfile").is_file() for each in (here, *here.parents))
 
 
 def _steps(own: tuple[Step, ...], settings: TargetSettings) -> tuple[Step, ...]:

@@ -197,6 +197,11 @@ def is_within(file: str, folders: Iterable[str]) -> bool:
     return any(os.path.commonpath((folder, real)) == folder for folder in folders)
 
 
+def inside(root: str, path: str) -> str:
+    """Where a path from a root leads; `..` leads to nothing above it."""
+    return os.path.join(root, os.path.normpath("/" + path).lstrip("/")).rstrip("/")  # noqa: PTH118
+
+
 def folder_of(file: str) -> str:
     """The folder of a file."""
     return os.path.dirname(file) or os.curdir  # noqa: PTH120

@@ -28,7 +28,7 @@ class Step(Value):
     states it. The config stands at `path` in document `item` of `file`; `inside` is the document and the path in a text that is
     written there in place. `folder`: it sees only what is below, "" for all. `selectors` and `exclude` are those of kpt.
     `local`: it gets what only functions get. `discards`: what it makes is not used. `namespace` is that of objects without one.
-    A pipeline calls the command, which sees the whole cluster.
+    A pipeline and Argo CD call the command, which sees the whole cluster, or of it only the paths of `context`.
     """
 
     host: str
@@ -44,11 +44,12 @@ class Step(Value):
     local: bool = True
     discards: bool = False
     namespace: str = ""
+    context: tuple[str, ...] | None = None
 
     @property
     def sees_cluster(self) -> bool:
         """True if it knows what the other units of the cluster have."""
-        return self.host == PIPELINE
+        return self.host in (PIPELINE, ARGOCD)
 
     @property
     def config(self) -> Config:

@@ -242,6 +242,8 @@ class World:
         }
         words = [each.format(out=self.out, config=self.config) for each in command.words]
         folder = next((path for each in command.folders if (path := self.tree / each).is_dir()), self.tree)
+        if command.folders:  # an application, as Argo CD names its folder
+            environment["ARGOCD_APP_SOURCE_PATH"] = str(folder.relative_to(self.tree))
         if words == ["lsp"]:
             return _edited(folder, environment)
         stdin = file.read_text(errors="replace") if command.stdin and (file := self.tree / command.stdin).is_file() else ""

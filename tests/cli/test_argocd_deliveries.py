@@ -339,8 +339,9 @@ def test_writing_what_argo_cd_sets_anyway_changes_nothing(here: Path, more: dict
 
 
 def test_another_namespace_of_the_destination_moves_the_vm(here: Path) -> None:
-    commit(here, {"app/vm.yaml": WEB, "argo.yaml": application()})
-    tree(here, {"argo.yaml": application().replace("namespace: shop", "namespace: new")})
+    pruned = application(spec="syncPolicy: {automated: {prune: true}}")
+    commit(here, {"app/vm.yaml": WEB, "argo.yaml": pruned})
+    tree(here, {"argo.yaml": pruned.replace("namespace: shop", "namespace: new")})
     found = json.loads(run("diff", "--base", "HEAD", "-o", "json", cwd=here)[1])["vms"]
     assert [(each["namespace"], each["change"]) for each in found] == [("new", "renamed")]
 
@@ -610,3 +611,65 @@ def test_what_is_delivered_is_listed(here: Path) -> None:
         "argo.yaml": application("path: app\nkustomize: {namePrefix: a-}"),
     }
     assert run("deliveries", cwd=tree(here, files))[1] == LISTED
+
+
+# ---- how a change reaches the cluster
+
+POLICY = "syncPolicy: {automated: {prune: true}, syncOptions: [%s]}"
+KEEPS = "syncPolicy: {automated: {}}"
+SYNC = "argocd.argoproj.io/sync-options"
+FINAL = "finalizers: [resources-finalizer.argocd.argoproj.io]"
+
+
+@pytest.mark.parametrize(
+    ("policy", "gone", "effect"),
+    [
+        (POLICY % "", "the VM", "removed"),
+        (POLICY % "Prune=false", "the VM", "left"),
+        (POLICY % "Prune=confirm", "the VM", "left"),
+        (KEEPS, "the VM", "left"),
+        (POLICY % "", "the Application", "left"),
+        (KEEPS, "the Application, which has a finalizer", "removed"),
+        (KEEPS, "the set", "removed"),
+    ],
+)
+def test_a_vm_that_goes_is_deleted_only_where_argo_cd_prunes(here: Path, policy: str, gone: str, effect: str) -> None:
+    argo = application(spec=policy).replace("namespace: argocd}", f"namespace: argocd, {FINAL}}}" if "final" in gone else "}")
+    if gone == "the set":
+        argo = application_set("- list: {elements: [{name: web}]}", "path: app")
+    before = {"app/vm.yaml": WEB, "app/other.yaml": "kind: ConfigMap\napiVersion: v1\nmetadata: {name: c}\n", "argo.yaml": argo}
+    commit(here, before)
+    (here / "app" / "vm.yaml").unlink()
+    if gone != "the VM":
+        (here / "argo.yaml").unlink()
+        (here / "app" / "other.yaml").unlink()
+    _, out, err = run("diff", "--base", "HEAD", "-o", "json", cwd=here)
+    assert [each["effect"] for each in json.loads(out)["vms"]] == [[effect]], err
+
+
+@pytest.mark.parametrize(
+    ("options", "mark", "removed"),
+    [("", "", False), ("Replace=true", "", True), ("ServerSideApply=true, Replace=true", "", True), ("", "Replace=true", True)],
+)
+def test_a_manifest_replaces_the_live_object_only_where_argo_cd_does_so(
+    here: Path, options: str, mark: str, removed: bool
+) -> None:
+    """A replace takes away the firmware UUID that KubeVirt has drawn."""
+    vm = WEB.replace("  name: web", f"  name: web\n  annotations: {{{SYNC}: {mark}}}") if mark else WEB
+    commit(here, {"app/vm.yaml": vm, "argo.yaml": application(spec=POLICY % options)})
+    tree(here, {"app/vm.yaml": vm.replace("1Gi", "2Gi")})
+    _, out, _ = run("diff", "--base", "HEAD", "-o", "json", cwd=here)
+    (record,) = json.loads(out)["vms"]
+    assert any("firmware/uuid" in each for each in record["atRestart"]) is removed
+
+
+def test_force_of_argo_cd_makes_what_is_refused_anew(here: Path) -> None:
+    instance = (
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachineInstance\nmetadata: {name: web%s}\n"
+        "spec: {domain: {devices: {}, memory: {guest: %s}}}\n"
+    )
+    for mark, expected in (("", ["refused"]), (f", annotations: {{{SYNC}: Force=true}}", ["recreated"])):
+        commit(here, {"app/vm.yaml": instance % (mark, "1Gi"), "argo.yaml": application(spec=POLICY % "")})
+        tree(here, {"app/vm.yaml": instance % (mark, "2Gi")})
+        _, out, _ = run("diff", "--base", "HEAD", "-o", "json", cwd=here)
+        assert [each["effect"] for each in json.loads(out)["vms"]] == [expected]

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+import running
 from checking import run
 from committing import commit, git
 from delivered import LISTS_VM, VM, check, vms
@@ -383,6 +384,35 @@ def test_a_secret_from_outside_git_is_shown_by_no_command_but_render(here: Path,
     assert "unter2" in run("render", ".", "--variables", "values.yaml", cwd=here)[1]
 
 
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: flux-system}\n"
+COMMANDS = {
+    "check": ("check", "--no-cache", "-o", "json"),
+    "check, all": ("check", "--no-cache", "--verbose"),
+    "explain": ("explain", "-o", "json"),
+    "capacity": ("capacity", "-o", "json"),
+    "diff": ("diff", "--base", "HEAD", "-o", "json"),
+    "patches": ("diff", "--base", "HEAD", "-o", "patch"),
+    "suggest": ("suggest",),
+    "convert": ("convert", "--diff"),
+    "report": ("report", "-o", "-"),
+    "deliveries": ("deliveries", "-o", "json"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_value_of_a_secret_in_git_is_shown_by_no_command_but_render(here: Path, command: str) -> None:
+    vm = (VM % ("web", "${SIZE}")).replace("devices: {}", "devices: {disks: [{name: a, disk: {bus: '${PASS:1}'}}]}")
+    spec = "postBuild:\n  substituteFrom: [{kind: Secret, name: s}]"
+    commit(
+        here, {**app(spec, vm), "clusters/a/secret.yaml": SECRET + "data: {PASS: aHVudGVyMg==}\nstringData: {SIZE: hunter2}\n"}
+    )
+    tree(here, {"clusters/a/secret.yaml": SECRET + "data: {PASS: aHVudGVyMw==}\nstringData: {SIZE: hunter3}\n"})
+    told = run(*COMMANDS[command], *([] if "--base" in COMMANDS[command] else ["."]), cwd=here)
+    assert told[0] in (0, 1), told
+    assert "unter" not in f"{told[1]}{told[2]}"
+    assert "unter3" in run("render", ".", cwd=here)[1]
+
+
 def test_a_value_that_is_no_text_is_refused(here: Path) -> None:
     folder = tree(here, {**app(VARIABLES, SUBSTITUTED), "values.yml": "CORES: 8\n"})
     code, out, err = run("capacity", ".", "--variables", "values.yml", cwd=folder)
@@ -448,3 +478,156 @@ def test_a_folder_that_flux_can_not_build_is_listed_once(here: Path) -> None:
     _, out, _ = run("deliveries", "-o", "json", cwd=tree(here, files))
     (row,) = json.loads(out)["deliveries"]
     assert (row["target"], row["by"], row["unknown"]) == ("app", "Kustomization", ["bad.yaml is no YAML"])
+
+
+WAYS = ("x", "../git"), ("x", ""), ("git/app", "."), ("git/app", ".."), ("git/clusters", "../app"), (".", "git"), (".", "l")
+
+
+@pytest.mark.parametrize(("at", "named"), WAYS)
+def test_what_is_applied_does_not_depend_on_the_name_of_the_folder(
+    tmp_path: Path, kustomize: Path, at: str, named: str
+) -> None:
+    patch = (
+        "patches:\n- target: {kind: Kustomization, name: web}\n  patch: |\n"
+        "    - {op: add, path: /spec/targetNamespace, value: shop}\n"
+    )
+    files = {**app(), "clusters/a/all.yaml": flux("clusters/a", patch, "all"), "other/vm.yaml": VM % ("other", "4Gb")}
+    here = tree(tmp_path / "git", {**files, "app/vm.yaml": VM % ("web", "4Gb")})
+    tree(tmp_path, {"x/file": "", "l": "-> git"})
+    git(here, "init", "-q", "-b", "main")
+    environment = {**os.environ, "PATH": f"{Path(kustomize).parent}:{os.environ['PATH']}"}
+    out = running.run(
+        "kubevirt-render", "check", named or str(here), "--no-cache", cwd=tmp_path / at, environment=environment
+    ).stdout
+    found = [line for line in out.splitlines() if "app/vm.yaml" in line or line.startswith("error: vm.yaml")]
+    assert [("VirtualMachine shop/web" in line, "(wrong-type)" in line) for line in found] == [(True, True)]
+
+
+def test_a_part_of_a_repository_belongs_to_the_cluster_that_it_is_applied_to(here: Path) -> None:
+    size = (
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: house}\n"
+        "spec: {cpu: {guest: 1}, memory: {guest: %s}}\n"
+    )
+    vm = VM % ("web", "1Gi") + "  instancetype: {name: house}\n"
+    vm = vm.replace("        memory:\n          guest: 1Gi\n", "")
+    files = {
+        **{f"infra/{each}/size.yaml": size % memory for each, memory in (("a", "2Gi"), ("b", "3Gi"))},
+        **{f"clusters/{each}/infra.yaml": flux(f"infra/{each}", "", "infra") for each in "ab"},
+        **app(vm=vm),
+    }
+    tree(here, files)
+    _, out, _ = run("capacity", "app", "-o", "json", cwd=here)
+    assert [each["memory"] for each in json.loads(out)["vms"]] == ["2Gi"]
+
+
+# ---- how a change reaches the cluster
+
+INSTANCE = """\
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstance
+metadata: {name: web}
+spec: {domain: {devices: {}, memory: {guest: %s}}}
+"""
+WRONG = VM % ("web", "2Gi") + "  preference: {name: none, kind: VirtualMachinePreference, inferFromVolume: a}\n"
+FORCED = "kustomize.toolkit.fluxcd.io/force: enabled"
+
+
+def effects(folder: Path, before: dict[str, str], after: dict[str, str]) -> list[list[str]]:
+    """The effects of each record of `diff`."""
+    commit(folder, before)
+    for name in before.keys() - after.keys():
+        (folder / name).unlink()
+    tree(folder, after)
+    _, out, err = run("diff", "--base", "HEAD", "-o", "json", cwd=folder)
+    assert out, err
+    return [each["effect"] for each in json.loads(out)["vms"]]
+
+
+@pytest.mark.parametrize(
+    ("spec", "head", "expected"),
+    [
+        ("", INSTANCE % "2Gi", ["refused"]),
+        ("force: true", INSTANCE % "2Gi", ["recreated"]),
+        ("", (INSTANCE % "2Gi").replace("name: web", f"name: web, annotations: {{{FORCED}}}"), ["recreated"]),
+        ("", WRONG, ["refused"]),
+        ("force: true", WRONG, ["refused", "removed"]),
+        ("force: true", VM % ("web", "[]"), ["refused", "removed"]),
+        ("force: true", VM % ("web", "2Gi"), ["restartRequired", "atNextStart"]),
+    ],
+    ids=["an instance", "with force", "with an annotation", "a VM", "that can't be created", "of no type", "that is let in"],
+)
+def test_what_the_api_server_refuses_is_made_anew_by_force_alone(here: Path, spec: str, head: str, expected: list[str]) -> None:
+    base = INSTANCE % "1Gi" if "Instance\n" in head else VM % ("web", "1Gi")
+    assert effects(here, app(spec, vm=base), app(spec, vm=head)) == [expected]
+
+
+TEMPLATES = "  dataVolumeTemplates: [{metadata: {name: root}, spec: {source: {blank: {}}, storage: {}}}]\n"
+
+
+@pytest.mark.parametrize(("prune", "effect"), [("true", "removed"), ("false", "left")])
+@pytest.mark.parametrize("gone", ["the VM", "the Kustomization"])
+def test_a_vm_that_goes_is_deleted_only_where_flux_prunes(here: Path, prune: str, effect: str, gone: str) -> None:
+    files = app(vm=VM % ("web", "1Gi") + TEMPLATES)
+    before = {each: text.replace("prune: true", f"prune: {prune}") for each, text in files.items()}
+    before["app/other.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+    after = {**before, "app/kustomization.yaml": "resources: [other.yaml]\n"}
+    if gone == "the Kustomization":
+        after = {"other/vm.yaml": VM % ("other", "1Gi")}
+    assert [effect] in effects(here, before, after)
+    _, out, _ = run("diff", "--base", "HEAD", cwd=here)
+    assert ("deletes DataVolume/root" in out) is (effect == "removed")
+    assert ("stays because of: Kustomization flux-system/web, which does not prune" in out) is (effect == "left")
+
+
+REFS = {
+    "no source in git": ("", "shop"),
+    "the branch at hand": ("ref: {branch: main}", "shop"),
+    "a tag": ("ref: {tag: v1.0}", "default"),
+    "a range of tags": ("ref: {semver: '>=1.0'}", "default"),
+    "a commit": ("ref: {branch: main, commit: 0123456789abcdef0123456789abcdef01234567}", "default"),
+    "another branch": ("ref: {branch: stable}", "default"),
+}
+
+
+@pytest.mark.parametrize("case", REFS)
+def test_another_revision_is_named_and_never_judged_as_applied(here: Path, case: str) -> None:
+    ref, space = REFS[case]
+    source = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: %s, namespace: flux-system}\n"
+        "spec:\n  url: https://git.example.com/team/vms.git\n%s"
+    )
+    git(here, "remote", "add", "origin", "https://git.example.com/team/vms.git")
+    files = {
+        **app("targetNamespace: shop"),
+        "clusters/a/source.yaml": source % ("vms", f"  {ref}\n"),
+        "clusters/a/main.yaml": source % ("main", "  ref: {branch: main}\n"),
+    }
+    files["clusters/a/web.yaml"] = files["clusters/a/web.yaml"].replace("name: flux-system}\n", "name: vms}\n")
+    assert vms(tree(here, files)) == [(space, "web", "1Gi")]
+    row = json.loads(run("deliveries", "-o", "json", cwd=here)[1])["deliveries"][-1]
+    told = "app: the Kustomization flux-system/web applies" in check(here, "--verbose")
+    assert (bool(row.get("revision")), told) == (space == "default", space == "default")
+
+
+def test_a_branch_that_is_called_like_a_release_is_at_hand_where_it_is_checked_out(here: Path) -> None:
+    git(here, "symbolic-ref", "HEAD", "refs/heads/2026.1")
+    source = (
+        "apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: flux-system, namespace: flux-system}\n"
+        "spec: {url: 'https://git.example.com/team/vms.git', ref: {branch: '2026.1'}}\n"
+    )
+    git(here, "remote", "add", "origin", "https://git.example.com/team/vms.git")
+    assert vms(tree(here, {**app("targetNamespace: shop"), "clusters/a/source.yaml": source})) == [("shop", "web", "1Gi")]
+
+
+@pytest.mark.parametrize("kind", ["Secret", "ConfigMap", "nothing"])
+def test_a_value_that_nobody_may_show_or_know_is_no_drift(here: Path, kind: str) -> None:
+    spec = "postBuild:\n  substitute: {A: b}\n  substituteFrom: [{kind: %s, name: s}]" % (
+        "Secret" if kind == "nothing" else kind
+    )
+    files = app(spec, VM % ("web", "${SIZE}"))
+    held = {"Secret": SECRET + "stringData: {SIZE: 2Gi}\n", "ConfigMap": SIZES.replace("sizes", "s").replace("MEMORY", "SIZE")}
+    files["clusters/a/held.yaml"] = held.get(kind, "")
+    marks = "  name: web\n  namespace: default\n  uid: a-b\n  resourceVersion: '1'\n  generation: 1\n"
+    tree(here.parent / f"{here.name}-live", {"live.yaml": (VM % ("web", "2Gi")).replace("  name: web\n", marks)})
+    known = run("drift", f"../{here.name}-live/live.yaml", ".", "-o", "json", cwd=tree(here, files))[1]
+    assert [each["effect"] for each in json.loads(known)["vms"] if "refused" in each["effect"]] == []

@@ -234,6 +234,97 @@ def test_what_leaves_an_application_is_what_the_plugin_prints(
     assert [each for each in leaving(here, monkeypatch) if "argoproj.io" not in each] == theirs
 
 
+# ---- what an application takes of its repository
+
+SHAPED = SHARED.replace("VirtualMachineInstancetype", "VirtualMachineClusterInstancetype").replace("  namespace: vms\n", "")
+OF_CLUSTER = VM.replace("kind: VirtualMachineInstancetype", "kind: VirtualMachineClusterInstancetype")
+KUBEVIRT = """\
+apiVersion: kubevirt.io/v1
+kind: KubeVirt
+metadata: {name: kubevirt, namespace: kubevirt}
+spec: {configuration: {architectureConfiguration: {amd64: {machineType: pc-q35-rhel9.4.0}}}}
+"""
+PINNED = {**FIRST, "parameters": [{"name": "defaults", "string": "pinned"}]}
+OTHER = APP.replace("name: shop", "name: other").replace("path: app", "path: other").replace("server: https:", "name: s, x: ")
+SHAPE, HOUSE = "platform/size.yaml", app({"vm.yaml": OF_CLUSTER})
+WORLDS: dict[str, tuple[dict[str, str], dict[str, Any], str]] = {
+    "an instancetype of another folder": ({**HOUSE, SHAPE: SHAPED}, FIRST, "2Gi"),
+    "of a kustomization": (
+        {**HOUSE, SHAPE: SHAPED, "platform/kustomization.yaml": "resources: [size.yaml]\n"},
+        FIRST,
+        "2Gi",
+    ),
+    "of a namespace": ({**app({"vm.yaml": VM}), SHAPE: SHARED}, FIRST, "2Gi"),
+    "the object of the cluster": ({**app(FILES), "platform/kubevirt.yaml": KUBEVIRT}, PINNED, "pc-q35-rhel9.4.0"),
+    "of another cluster": (
+        {**HOUSE, "other/size.yaml": SHAPED, "argocd/other.yaml": OTHER.replace("PLUGIN", "{name: kubevirt-render}")},
+        FIRST,
+        "",
+    ),
+    "of a folder that is named": (
+        {**HOUSE, SHAPE: SHAPED, "b/size.yaml": SHAPED.replace("2Gi", "4Gi")},
+        {**FIRST, "parameters": [{"name": "context", "array": ["../b"]}]},
+        "4Gi",
+    ),
+    "of a file that is named": (
+        {**HOUSE, SHAPE: SHAPED, "b/size.yaml": SHAPED.replace("2Gi", "4Gi")},
+        {**FIRST, "env": [{"name": "CONTEXT", "value": "../platform/size.yaml"}]},
+        "2Gi",
+    ),
+    "of none": ({**HOUSE, SHAPE: SHAPED}, {**FIRST, "parameters": [{"name": "context", "array": ["none"]}]}, ""),
+    "of a link out of the repository": ({**HOUSE, "platform": "-> ../outside"}, FIRST, ""),
+}
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+@pytest.mark.parametrize("form", WORLDS)
+def test_an_application_takes_what_the_other_folders_of_its_cluster_have(
+    form: str, kustomize: str, tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    files, plugin, value = WORLDS[form]
+    tree(tmp_path, {"outside/size.yaml": SHAPED})
+    here = tree(tmp_path / "git", {**files, **application(plugin)})
+    git(here, "init", "-q", "-b", "main")
+    path = f"{Path(kustomize).parent}:{environment['PATH']}"
+    machines = [each for each in generated(here, plugin, (), {**environment, "PATH": path}) if '"VirtualMachine"' in each]
+    assert [value in each for each in machines] == ([True] if value else [])
+    assert [each for each in leaving(here, monkeypatch) if '"VirtualMachine"' in each] == machines
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_a_plugin_sees_the_object_of_its_cluster_and_not_what_the_config_states(
+    kustomize: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(kustomize).parent}:{os.environ['PATH']}")
+    plugin = {**FIRST, "parameters": [{"name": "defaults", "string": "cluster"}]}
+    north = {name: text.replace("server: https:", "name: north, x: ") for name, text in application(plugin).items()}
+    files = {**app(FILES), **north, "platform/kubevirt.yaml": KUBEVIRT}
+    config = CONFIG + "{clusters: [{name: north, targets: [north], configuration: {machineType: pc-q35-9.0}}]}\n"
+    git(tmp_path, "init", "-q", "-b", "main")
+    assert "unseen-configuration" not in run("check", ".", "--no-cache", cwd=tree(tmp_path, files))[1]
+    out = run("check", ".", "--no-cache", cwd=tree(tmp_path, {".kubevirt-render.yaml": config}))[1]
+    (line,) = [each for each in out.splitlines() if "(unseen-configuration)" in each]
+    assert 'add to its config: configuration: {"machineType": "pc-q35-9.0"}' in line
+
+
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("../../outside", "../../outside is not in the application's repository"),
+        ("../link", "../link is not in the application's repository"),
+        ("../gone", "../gone is not there"),
+        ("/etc", "/etc is not in the application's repository"),
+    ],
+)
+def test_a_context_is_inside_the_repository(tmp_path: Path, environment: dict[str, str], named: str, told: str) -> None:
+    tree(tmp_path, {"outside/size.yaml": SHAPED, "git/app/vm.yaml": OF_CLUSTER, "git/link": "-> ../outside"})
+    variables = {"ARGOCD_APP_NAME": "shop", "ARGOCD_APP_SOURCE_PATH": "app", "ARGOCD_ENV_CONTEXT": named}
+    ran = call("kubevirt-render", "argocd", "generate", cwd=tmp_path / "git" / "app", environment={**environment, **variables})
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert told in ran.stderr
+
+
 # ---- a step that comes and goes
 
 KPTFILE = HEAD + "  mutators:\n" + CALL

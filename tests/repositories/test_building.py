@@ -296,3 +296,9 @@ def test_a_file_that_git_leaves_out_or_a_template_makes_is_out_of_reach(here, ku
     found = problem(kustomize)
     reason = ("made-later" if "made from" in said else "absent") if said else "refused"
     assert (found.reason, found.detail) == (reason, said or found.detail)
+
+
+def test_a_complaint_keeps_the_slashes_that_begin_no_path(here, kustomize):
+    patch = "patches: [{patch: '{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {name: gone}}'}]\n"
+    tree(here, {"overlay/kustomization.yaml": "resources: [vm.yaml]\n" + patch, "overlay/vm.yaml": VM.format("web")})
+    assert "VirtualMachine.v1.kubevirt.io/gone" in problem(kustomize).detail

@@ -49,7 +49,7 @@ def build(
     if given := (*options, *wanted.words):
         raise InputError(f"the folder has neither a kustomization nor a {CHART} for the build options {' '.join(given)}")
     try:
-        found = reading.read([os.path.relpath(folder)], within=[str(_repository(folder, environment))])
+        found = reading.read([os.path.relpath(folder)], within=[str(repository(folder, environment))])
     except NothingFoundError:
         return Sources(sources=())
     found.refuse_skipped()  # Argo CD would delete the missing objects
@@ -80,7 +80,7 @@ def command_for(
 
 def _allowed(program: str, wanted: WantedFlags, folder: Path, environment: Mapping[str, str]) -> list[str]:
     """The application's flags in the form for the program. Raises: ConfigError for a flag that it may not set."""
-    known, places = flags.ALLOWED[program], (_repository(folder, environment),)
+    known, places = flags.ALLOWED[program], (repository(folder, environment),)
     try:
         return list(flags.permitted(wanted.words, known, lambda name: guard.is_one_file(name, folder, places)))
     except RefusedWordError as error:
@@ -92,7 +92,7 @@ def _allowed(program: str, wanted: WantedFlags, folder: Path, environment: Mappi
         raise ConfigError(f"found {show(error.word)}; {reason}", path=wanted.place) from None
 
 
-def _repository(folder: Path, environment: Mapping[str, str]) -> Path:
+def repository(folder: Path, environment: Mapping[str, str]) -> Path:
     """The folder of the repository that contains the application's folder. Links may lead there, as in Argo CD itself."""
     return flags.repository(folder, environment.get("ARGOCD_APP_SOURCE_PATH", ""))
 
@@ -122,7 +122,7 @@ def _printed(
 ) -> bytes:
     """The stdout of the command. `given`: it gets the whole environment."""
     program, *words = command
-    root = _repository(folder, environment)
+    root = repository(folder, environment)
     name, chosen = " ".join(command[:2]), "helm"
     if program == "helm":
         if link := guard.link_out(str(folder), [root]):

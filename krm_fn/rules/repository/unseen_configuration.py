@@ -1,11 +1,12 @@
 """A step that renders VMs lacks settings of its cluster.
 
-What it finds: a function of a kustomization or of a kpt package, or a plugin of Argo CD, that renders VMs in another way than
-the cluster would, because it does not see the KubeVirt or HyperConverged object, or the release and the configuration that the
-config of the repository states. The message has the lines that its own config lacks.
+What it finds: a function of a kustomization or of a kpt package that renders VMs in another way than the cluster would,
+because it does not see the KubeVirt or HyperConverged object, or the release and the configuration that the config of the
+repository states for the cluster; and a plugin of Argo CD that does not see the latter. The message has the lines that its own
+config lacks.
 
-Why it matters: such a step gets only the objects of its own kustomization, package or application. So it takes the newest
-release and KubeVirt's defaults, and writes values into the VMs that the cluster would not: a network binding, a machine type.
+Why it matters: such a function gets only the objects of its own kustomization or package. So it takes the newest release and
+KubeVirt's defaults, and writes values into the VMs that the cluster would not: a network binding, a machine type.
 
 Fix: add the lines to the step's config: `check --fix` does that where it has a `spec`. An Application gets them as parameters.
 
