@@ -18,6 +18,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object, kind_of, name_of, ref_of
+from krm_fn.base.paths import put_in
 from krm_fn.cli import conversions, inplace_folders, options, progress, suggestions
 from krm_fn.cli.bundles import ReadBundle, read_bundles
 from krm_fn.cli.conversions import Suggested, suggested, wish_of
@@ -121,17 +122,18 @@ def _to_instancetypes(
             if each.template:
                 work.left.append(Left(each.template, obj, TEMPLATED))
                 continue
-            size = found.instancetype
+            size, made = found.instancetype, found.converted
             place = located(bundle.material, found.facts, to_instancetype(found), each.target)
             reason = UNBUILT if bundle.parsed.problem else _unwanted(each, classes, selected)
             if isinstance(place, str):
                 work.left.append(Left(each.target, obj, reason or place))
-            elif reason or size is None:
+            elif reason or size is None or made is None:
                 work.leave(place, reason)
                 work.left.append(Left(each.target, obj, reason))
             else:
                 own = tuple(conversions.manifests([found]))
-                work.jobs.append(Job(place, found.proof.changes, own, f"{size.name} ({found.sort})"))
+                expected = put_in(obj, found.facts.prefix, made.vm)
+                work.jobs.append(Job(place, expected, made.specs, found.proof.changes, own, f"{size.name} ({found.sort})"))
     return work
 
 
@@ -184,7 +186,8 @@ def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> ConversionW
                 work.leave(place, reason)
                 work.left.append(Left(bundle.unit.name, vm.entry.obj, reason))
             else:
-                work.jobs.append(Job(place, words="flat"))
+                expected = change.manifest(vm.entry.obj)
+                work.jobs.append(Job(place, expected if isinstance(expected, dict) else {}, words="flat"))
     return work
 
 

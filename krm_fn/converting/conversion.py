@@ -47,6 +47,8 @@ SIZED: tuple[Path, ...] = (
 NO_INSTANCE, NO_MEMORY = "its presets or its network are refused", "it has no memory"
 NAMES = frozenset(name for names in NAMED_BY.values() for name in names.values())
 
+Specs = tuple[Object | None, Object | None]  # of an instancetype and a preference
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Pods = Callable[[Object], "PodSize"]
@@ -75,10 +77,11 @@ class StartContext(Value):
 
 
 class Converted(Value):
-    """A VM with other matchers, and the paths that it lost for them, from its root."""
+    """A VM with other matchers, the paths that it lost for them, from its root, and what it refers to."""
 
     vm: Object
     dropped: tuple[Path, ...]
+    specs: Specs
 
 
 class InstanceChange(Value):
@@ -181,7 +184,13 @@ def converted(
     for path in SIZED:
         if get(template, ("spec", *path)) == {} and get(vm, (*INSTANCE_SPEC, *path)):
             drop(template, ("spec", *path))
-    return Converted(vm=_referring(vm, template, found, gets), dropped=tuple(dropped))
+    return Converted(vm=_referring(vm, template, found, gets), dropped=tuple(dropped), specs=(found.spec, spec))
+
+
+def specs_of(resolution: Resolution) -> Specs:
+    """What a VM refers to."""
+    size, preference = resolution.instancetype, resolution.preference
+    return size.spec if size else None, preference.spec if preference else None
 
 
 def _referring(vm: Object, template: Object, found: Instancetype, gets: Found | None) -> Object:

@@ -6,7 +6,7 @@ from functools import partial
 
 from krm_fn.base.annotations import Any, Iterator, Mapping
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import Object, name_of
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.base.quantity import parse
 from krm_fn.converting import usage
@@ -25,6 +25,7 @@ from krm_fn.converting.conversion import (
 from krm_fn.converting.suggesting import ConversionWish, Suggesting, Suggestion
 from krm_fn.converting.usage import Fit, Peak
 from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.pods import LaunchContext, pod_size
 from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
 from krm_fn.kubevirt.presets.index import NONE
@@ -49,9 +50,9 @@ class Conversions:
         shipped = facts.config.catalogue != "none" and facts.cluster.deploys_catalogue(facts.release)
         known = catalogue.of(facts.release) if shipped else None
         resolver = Resolver(bundle=facts.bundle, release=facts.release, catalogue=known)
-        self._suggesting = Suggesting(self.around, resolver, known, self._key, wish)
+        self._suggesting = Suggesting(self.around, resolver, known, self.key, wish)
 
-    def _key(self, vm: VmFacts) -> Any:
+    def key(self, vm: VmFacts) -> Any:
         """All that the suggestion for a VM depends on; its namespace only where one has instancetypes of its own."""
         key = self._starts.key(vm)
         return key[1:] if key and not self._is_divided else key
@@ -67,6 +68,12 @@ class Conversions:
             if (was := self.before(vm) if key in peaks else None) is not None:
                 found = usage.smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
                 yield Fit(namespace=key[0], name=key[1], size=was.size, peak=peaks[key], smaller=found)
+
+    @property
+    def world(self) -> list[Object]:
+        """What instances depend on, without VMs and what these refer to."""
+        apart = {*(kind for _, kind in SERVED), *(kind for matcher in MATCHERS for kind in matcher.kinds)}
+        return [entry.obj for entry in self._facts.bundle.entries if kind_of(entry.obj) not in apart]
 
     @property
     def vms(self) -> list[VmFacts]:

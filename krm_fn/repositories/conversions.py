@@ -25,7 +25,6 @@ from krm_fn.repositories.homes import Material
 from krm_fn.repositories.writers import WritingPlace
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts
-from krm_fn.sources import reading
 from krm_fn.sources.files import Stamp, read_found
 from krm_fn.yamlio.compare import same
 
@@ -101,15 +100,15 @@ def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) ->
     patches: list[tuple[WritingPlace, Any]] = []
     if material.homes:
         base, patches = material.homes.parts(entry.item, file, entry.path)
-    written = _written(base) if base and base.file else None
+    written = _written(base, material) if base and base.file else None
     if base is None or not isinstance(written, dict) or vm_path(written) is None:
         return UNKNOWN
     return WrittenVm(unit, facts, change, VmDocument(base, written), tuple(VmDocument(*each) for each in patches))
 
 
-def _written(place: WritingPlace) -> Any:
+def _written(place: WritingPlace, material: Material) -> Any:
     """What stands at a place, None where it can't be read."""
-    text = reading.stream(place.file)
+    text = material.places.text(place.file)
     return get(text.items, (place.item, *place.path)) if text and 0 <= place.item < len(text.items) else None
 
 
@@ -185,12 +184,13 @@ class NewText(NamedTuple):
 
 def texts(edits: Sequence[BaseEdit]) -> tuple[list[NewText], list[BaseEdit]]:
     """The new texts of files, and the edits that can't be written, which are not in the texts."""
-    left: list[BaseEdit] = []
+    written, left = list(edits), list[BaseEdit]()
     while True:
-        made, failed = _texts(each.fixes for each in edits if each not in left)
+        made, failed = _texts(each.fixes for each in written)
         if not failed:
             return made, left
-        left += (each for each in edits if each not in left and any(fix.place in failed for fix in each.fixes))
+        left += (each for each in written if any(fix.place in failed for fix in each.fixes))
+        written = [each for each in written if not any(fix.place in failed for fix in each.fixes)]
 
 
 def _texts(edits: Iterable[Sequence[Fix]]) -> tuple[list[NewText], set[Any]]:
