@@ -35,15 +35,11 @@ NOT_WRITTEN = "an alias, an anchor or a tag stands in its text"
 
 
 class VmDocument(NamedTuple):
-    """A document that says something of a VM: where it is written, what it has, and the path of the VM in the object."""
+    """A document that says something of a VM: where it is written, what it has, and the place by its resolved name."""
 
     place: WritingPlace
     written: Any
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        file, item, path, inside = self.place
-        return os.path.realpath(file), item, path, inside
+    key: tuple[Any, ...]
 
 
 class WrittenVm(NamedTuple):
@@ -103,7 +99,12 @@ def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) ->
     written = _written(base, material) if base and base.file else None
     if base is None or not isinstance(written, dict) or vm_path(written) is None:
         return UNKNOWN
-    return WrittenVm(unit, facts, change, VmDocument(base, written), tuple(VmDocument(*each) for each in patches))
+    return WrittenVm(unit, facts, change, _document(base, written), tuple(_document(*each) for each in patches))
+
+
+def _document(place: WritingPlace, written: Any) -> VmDocument:
+    file, item, path, inside = place
+    return VmDocument(place, written, (os.path.realpath(file), item, path, inside))
 
 
 def _written(place: WritingPlace, material: Material) -> Any:
@@ -195,8 +196,8 @@ def texts(edits: Sequence[BaseEdit]) -> tuple[list[NewText], list[BaseEdit]]:
 
 def _texts(edits: Iterable[Sequence[Fix]]) -> tuple[list[NewText], set[Any]]:
     by_file: dict[str, dict[Any, Fix]] = {}
-    for fix in (fix for each in edits for fix in each):
-        by_file.setdefault(os.path.realpath(fix.file), {})[fix.place] = fix
+    for place, fix in ((fix.place, fix) for each in edits for fix in each):
+        by_file.setdefault(place[0], {})[place] = fix
     made, failed = list[NewText](), set[Any]()
     for fixes in by_file.values():
         file = next(iter(fixes.values())).file
@@ -205,6 +206,7 @@ def _texts(edits: Iterable[Sequence[Fix]]) -> tuple[list[NewText], set[Any]]:
             new, done = fixed(data, fixes.values())
         except (OSError, InputError):
             new, done, data, stamp = b"", [], b"", Stamp(real=file, state=())
-        failed |= fixes.keys() - {fix.place for fix in done}
+        if len(done) < len(fixes):
+            failed |= fixes.keys() - {fix.place for fix in done}
         made.append(NewText(file, data, new, stamp))
     return made, failed
