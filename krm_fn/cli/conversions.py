@@ -140,12 +140,14 @@ def suggested(read: ReadBundle, wish: ConversionWish, *, effects: bool = True, m
     Raises: ConfigError, as `facts_of`.
     """
     facts, places = facts_of_material(read.material, more), read.found.places
-    found = list(Conversions(facts, wish).suggestions())
-    records = _records(facts, found) if effects else {}
+    converting = Conversions(facts, wish)
+    found = list(converting.suggestions())
+    keys = [converting.effect_key(each) or id(each.facts) for each in found] if effects else []
+    records = _records(facts, zip(keys, found, strict=True)) if effects else {}
     shown = []
-    for each in found:
+    for number, each in enumerate(found):
         file, index = places[each.facts.entry.item]
-        record = records.get(each.key or id(each.facts), {})
+        record = records.get(keys[number], {}) if effects else {}
         shown.append(Suggested(suggestion=each, read=read, file=file, index=index, record=record))
     return [*shown, *_in_templates(read, wish)]
 
@@ -177,14 +179,14 @@ def manifests(found: Iterable[Suggestion]) -> list[Object]:
     return [made[key] for key in sorted(made)]
 
 
-def _records(facts: BundleFacts, found: Sequence[Suggestion]) -> dict[Any, Object]:
-    """What the conversion does to a VM that runs, once for each shape."""
-    shapes = {each.key or id(each.facts): each for each in found if each.converted}
+def _records(facts: BundleFacts, found: Iterable[tuple[Any, Suggestion]]) -> dict[Any, Object]:
+    """What the conversion does to a VM that runs, once for those with the same key."""
+    shapes = {key: each for key, each in found if each.converted}
     if not shapes:
         return {}
     kinds = {kind for _, kind in SERVED}
     others = [entry.obj for entry in facts.bundle.entries if kind_of(entry.obj) not in kinds]
-    old, new = [*others], [*others, *manifests(found)]
+    old, new = [*others], [*others, *manifests(shapes.values())]
     keys = {}
     for key, each in shapes.items():
         obj = each.facts.entry.obj

@@ -6,14 +6,14 @@ and the preference are none: they say where values come from.
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Callable, Iterator
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, Ref, annotations_of
 from krm_fn.base.paths import Path, as_map, copy, drop, get
-from krm_fn.base.quantity import Quantity
+from krm_fn.base.quantity import NANO, Quantity, parse
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.converting.instancetypes import Instancetype, Size, preference_name, size_of_guest
+from krm_fn.converting.instancetypes import GUEST, Instancetype, Size, preference_name, size_of_guest
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
@@ -48,6 +48,17 @@ NO_INSTANCE, NO_MEMORY = "its presets or its network are refused", "it has no me
 NAMES = frozenset(name for names in NAMED_BY.values() for name in names.values())
 
 Specs = tuple[Object | None, Object | None]  # of an instancetype and a preference
+Relations = tuple[tuple[int, ...], ...]
+# The sizes of an instance that are compared with one another while it runs. Those of memory come first.
+COMPARED: tuple[tuple[Path, ...], ...] = (
+    (GUEST, (*GUEST[:-1], "maxGuest"), *(("domain", "resources", key, "memory") for key in ("requests", "limits"))),
+    tuple(("domain", "cpu", key) for key in ("sockets", "maxSockets")),
+    (("domain", "cpu", "cores"),),
+    (("domain", "cpu", "threads"),),
+    tuple(("domain", "resources", key, "cpu") for key in ("requests", "limits")),
+)
+UNSET = -1
+BLOCKS = (NANO << 21, NANO << 30)  # to which memory is aligned, and without the second of which it can't grow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,12 +107,13 @@ class Proof(Value):
     """What a conversion changes. `sort` is EXACT, HEADROOM, or DIFFERS. `fewer` names what the guest or the pod has less of.
 
     With HEADROOM, guest and pod have the same vCPUs, memory, requests and limits. The layout of the vCPUs differs, what the
-    guest may grow to, or whether the instance states requests that its pod has anyway.
+    guest may grow to, or whether the instance states requests that its pod has anyway. `relations`: see `relations_of`.
     """
 
     sort: str
     changes: tuple[InstanceChange, ...] = ()
     fewer: tuple[str, ...] = ()
+    relations: Relations = ()
 
     @property
     def is_of_sizes(self) -> bool:
@@ -159,9 +171,9 @@ def _shown(instance: Object) -> Object:
     return {"annotations": notes, "spec": stored_spec(as_map(instance["spec"]))}
 
 
-def has_traits(was: StartedVm, found: Instancetype) -> bool:
-    """False for an instancetype that surely changes more than sizes: it sets what the VM has otherwise."""
-    return all(get(was.instance["spec"], path) == value for path, value in found.traits if path[:1] == ("domain",))
+def has_traits(was: StartedVm, traits: Iterable[tuple[Path, Any]]) -> bool:
+    """False for an instancetype or a preference that surely changes more than sizes: it sets what the VM has otherwise."""
+    return all(get(was.instance["spec"], path) == value for path, value in traits if path[:1] == ("domain",))
 
 
 def converted(
@@ -265,7 +277,21 @@ def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:
         )
     if was.pod.overhead.nanos != pod.overhead.nanos:  # KubeVirt's estimate of what it needs itself
         of_pod.append(_amounts(f"{POD}memoryOverhead", was.pod.overhead, pod.overhead))
-    return Proof(sort=sort, changes=(*changes, *of_pod), fewer=fewer)
+    return Proof(
+        sort=sort, changes=(*changes, *of_pod), fewer=fewer, relations=relations_of(was.instance["spec"], after["spec"])
+    )
+
+
+def relations_of(old: Object, new: Object) -> Relations:
+    """What a VM that runs notices of its sizes before and after: which are equal, which are larger, how memory is aligned."""
+    groups = [[_nanos(get(spec, path)) for spec in (old, new) for path in paths] for paths in COMPARED]
+    ranks = (tuple(map(sorted({UNSET, 0, *group}).index, group)) for group in groups)
+    return *ranks, tuple(each % block == 0 and each >= block for each in groups[0] for block in BLOCKS)
+
+
+def _nanos(value: object) -> int:
+    amount = parse(value)
+    return UNSET if amount is None else amount.nanos
 
 
 def is_of_resources(path: str) -> bool:

@@ -136,12 +136,13 @@ def available(bundle: Bundle, resolver: Resolver, catalogue: Catalogue | None, n
     own = {(each.kind, each.name): each for each in _of_bundle(bundle, resolver, namespace)}
     shipped = _of_catalogue(catalogue) if catalogue else ()
     found = [*own.values(), *(each for each in shipped if (each.kind, each.name) not in own)]
-    return Choices(each.but(traits=tuple(_traits(each.spec, release))) for each in found)
+    return Choices(each.but(traits=tuple(traits(each.spec, None, release))) for each in found)
 
 
-def _traits(spec: Object, release: Release) -> Iterator[tuple[Path, Any]]:
+def traits(instancetype: Object | None, preference: Object | None, release: Release) -> Iterator[tuple[Path, Any]]:
+    """What they set beside sizes: paths of an instance's spec with their values."""
     template: Object = {"metadata": {}, "spec": {"domain": {}}}
-    apply(template, instancetype=spec, preference=None, release=release)
+    apply(template, instancetype=instancetype, preference=preference, release=release)
     for path, value in leaves(template):
         if path[1:] not in SIZED and path[1:3] != RESOURCES:
             yield path[1:], value

@@ -11,6 +11,7 @@ from krm_fn.base.paths import Path, get
 from krm_fn.base.quantity import parse
 from krm_fn.converting import usage
 from krm_fn.converting.conversion import (
+    COMPARED,
     EXACT,
     HEADROOM,
     NO_INSTANCE,
@@ -31,13 +32,26 @@ from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.resolve import MATCHERS, Resolver
-from krm_fn.pipeline.starts import Starts
+from krm_fn.pipeline.equivalents import compiled, dumped
+from krm_fn.pipeline.starts import OTHERS, PLACES, Starts
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.conversions import ConversionFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sizing.demands import rendered
 
+# What is read of a VM without the numbers of its sizes.
+SIZES: tuple[Path, ...] = tuple(("spec", "template", "spec", *path) for group in COMPARED for path in group)
 LIMIT: Path = ("spec", "domain", "resources", "limits", "memory")
+
+
+def sized(value: Any, _: object) -> Any:
+    """A size of which only its sign counts."""
+    amount = parse(value)
+    return () if amount and amount.nanos > 0 else value
+
+
+sizeless = compiled([*PLACES, *OTHERS, *((path, sized) for path in SIZES)])
+sizeless_type = compiled([(("cpu", "guest"), sized), (("memory", "guest"), sized)])
 
 
 class Conversions:
@@ -56,6 +70,15 @@ class Conversions:
         """All that the suggestion for a VM depends on; its namespace only where one has instancetypes of its own."""
         key = self._starts.key(vm)
         return key[1:] if key and not self._is_divided else key
+
+    def effect_key(self, found: Suggestion) -> Any:
+        """What decides what a conversion does to a VM that runs: its sizes count only as they compare. None where unknown."""
+        vm, made = found.facts, found.converted
+        key = self._starts.key(vm, sizeless)
+        if key is None or made is None:
+            return None
+        given = dumped([sizeless_type(made.specs[0], {}), made.specs[1], *map(vm.vm["spec"].get, ("running", "runStrategy"))])
+        return key, given, made.dropped, found.proof.relations, tuple(each.path for each in found.proof.changes)
 
     def suggestions(self) -> Iterator[Suggestion]:
         """The suggestion for each flat VM of the bundle itself."""
