@@ -41,6 +41,7 @@ from krm_fn.sizing.demands import rendered
 
 # What is read of a VM without the numbers of its sizes.
 SIZES: tuple[Path, ...] = tuple(("spec", "template", "spec", *path) for group in COMPARED for path in group)
+DEDICATED: Path = ("spec", "domain", "cpu", "dedicatedCpuPlacement")
 LIMIT: Path = ("spec", "domain", "resources", "limits", "memory")
 
 
@@ -149,7 +150,7 @@ def _size(instance: Object, around: LaunchContext) -> PodSize:
     """The size of the pod of an instance; nothing where KubeVirt renders none."""
     pod = rendered(instance, around, pod_size).result.get("pod", {})
     requests, limits, overhead = read(pod.get("requests")), read(pod.get("limits")), parse(pod.get("memoryOverhead")) or ZERO
-    is_limited = get(instance, LIMIT) is not None
+    is_limited = get(instance, LIMIT) is not None or get(instance, DEDICATED)  # whose pod has the same limits as requests
     for amounts in (requests, *([limits] if is_limited else ())):
         if "memory" in amounts:
             amounts["memory"] = minus(amounts["memory"], overhead)

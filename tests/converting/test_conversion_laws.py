@@ -133,6 +133,8 @@ EIGHT = {"memory": {"guest": "8Gi"}}
         ({"cpu": cpu(2), "memory": {"guest": "8G"}}, DIFFERS, "u1.large"),
         ({"cpu": {**cpu(2), "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}, **EIGHT, "ioThreadsPolicy": "auto"},
          EXACT, "d1.large"),
+        ({"cpu": {**cpu(2), "dedicatedCpuPlacement": True, "isolateEmulatorThread": True}, **EIGHT, "ioThreadsPolicy": "auto",
+          "resources": {"requests": {"cpu": 2, "memory": "8Gi"}, "limits": {"cpu": 2, "memory": "8Gi"}}}, HEADROOM, "d1.large"),
     ],
 )  # fmt: skip
 def test_the_nearest_instancetype_has_the_traits_of_the_vm(domain: dict[str, Any], sort: str, name: str) -> None:
