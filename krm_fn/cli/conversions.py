@@ -142,12 +142,10 @@ def suggested(read: ReadBundle, wish: ConversionWish, *, effects: bool = True, m
     facts, places = facts_of_material(read.material, more), read.found.places
     converting = Conversions(facts, wish)
     found = list(converting.suggestions())
-    keys = [converting.effect_key(each) or id(each.facts) for each in found] if effects else []
-    records = _records(facts, zip(keys, found, strict=True)) if effects else {}
+    told = records(facts, converting, found) if effects else [{} for _ in found]
     shown = []
-    for number, each in enumerate(found):
+    for each, record in zip(found, told, strict=True):
         file, index = places[each.facts.entry.item]
-        record = records.get(keys[number], {}) if effects else {}
         shown.append(Suggested(suggestion=each, read=read, file=file, index=index, record=record))
     return [*shown, *_in_templates(read, wish)]
 
@@ -179,21 +177,23 @@ def manifests(found: Iterable[Suggestion]) -> list[Object]:
     return [made[key] for key in sorted(made)]
 
 
-def _records(facts: BundleFacts, found: Iterable[tuple[Any, Suggestion]]) -> dict[Any, Object]:
-    """What the conversion does to a VM that runs, once for those with the same key."""
-    shapes = {key: each for key, each in found if each.converted}
+def records(facts: BundleFacts, converting: Conversions, found: Sequence[Suggestion]) -> list[Object]:
+    """What each conversion does to a VM that runs, found once for those with the same key; nothing where there is none."""
+    keys = [converting.effect_key(each) or id(each.facts) for each in found]
+    shapes = {key: each for key, each in zip(keys, found, strict=True) if each.converted}
     if not shapes:
-        return {}
+        return [{} for _ in found]
     kinds = {kind for _, kind in SERVED}
     others = [entry.obj for entry in facts.bundle.entries if kind_of(entry.obj) not in kinds]
     old, new = [*others], [*others, *manifests(shapes.values())]
-    keys = {}
+    told_of = {}
     for key, each in shapes.items():
         obj = each.facts.entry.obj
-        keys[key_of(obj)] = key
+        told_of[key_of(obj)] = key
         old.append(obj)
         new.append(put_in(obj, each.facts.prefix, each.converted.vm if each.converted else None))
     config = facts.config
     external = facts.surroundings.external
     answer = compare(side(old, config, external), side(new, config, external), Assumptions())
-    return {keys[record["namespace"], record["name"], record["kind"]]: record for record in answer["vms"]}
+    told = {told_of[record["namespace"], record["name"], record["kind"]]: record for record in answer["vms"]}
+    return [told.get(key, {}) for key in keys]
