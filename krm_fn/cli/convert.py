@@ -17,6 +17,7 @@ from krm_fn import yamlio
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
+from krm_fn.base.keeping import Keeper
 from krm_fn.base.objects import Object, kind_of, name_of, ref_of
 from krm_fn.base.paths import put_in
 from krm_fn.cli import conversions, inplace_folders, options, progress, suggestions
@@ -27,8 +28,8 @@ from krm_fn.cli.outputs import joined
 from krm_fn.cli.proving import ConversionWork, Job, Left, proven
 from krm_fn.cli.rewriting import look, looking_options
 from krm_fn.cli.units import CommandRequest
-from krm_fn.converting.conversion import EXACT, HEADROOM
-from krm_fn.converting.rewriting import ToFlat, matchers_of
+from krm_fn.converting.conversion import EXACT, HEADROOM, matchers_of
+from krm_fn.converting.rewriting import ToFlat
 from krm_fn.converting.suggesting import ConversionWish
 from krm_fn.pipeline.conversions import Conversions
 from krm_fn.repositories.bases import Bases
@@ -91,6 +92,7 @@ def convert(
     if own_file and own_file.endswith(".json"):
         raise UsageError(f"--own {file_name(own_file)} is to get YAML; name a file that ends in .yaml")
     refuse_links_out([own_file] if own_file else ())
+    click.get_current_context().with_resource(Keeper())  # most of what is read for the proof is as it was
     bar, request = progress.shown(quiet=flags["verbose"]), CommandRequest(flags=flags)
     read, code = read_bundles(request, bar)
     more = _known(own_file)[1]

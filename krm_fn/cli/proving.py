@@ -160,7 +160,7 @@ class _Comparison:
     def wrong(self, was: VmFacts, vm: VmFacts, job: Job | None) -> str:
         """What is wrong with a VM after the conversion; "" where nothing is."""
         expected, told = (job.expected, job.told) if job else (was.entry.obj, ())
-        if not (self._is_same_world and same(vm.entry.obj, expected)):
+        if not (self._is_same_world and (vm.entry.obj is expected or same(vm.entry.obj, expected))):
             return self._unproven(was, vm, told)
         if specs_of(vm.resolution) == (job.specs if job else specs_of(was.resolution)):
             return ""

@@ -45,6 +45,7 @@ SIZED: tuple[Path, ...] = (
     ("domain", "resources"),
 )
 NO_INSTANCE, NO_MEMORY = "its presets or its network are refused", "it has no memory"
+WORDS = ("instancetype", "preference")
 NAMES = frozenset(name for names in NAMED_BY.values() for name in names.values())
 
 Specs = tuple[Object | None, Object | None]  # of an instancetype and a preference
@@ -184,19 +185,56 @@ def converted(
     `has` is its preference, `gets` one that it refers to from now on.
     """
     preference = gets or has
-    template, dropped = copy(as_map(get(vm, TEMPLATE))), list[Path]()
-    spec = preference.spec if preference else None
-    while conflicts := apply(copy(template), instancetype=found.spec, preference=spec, release=release):
+    specs = found.spec, preference.spec if preference else None
+    made = freed(get(vm, TEMPLATE), *specs, release)
+    if made is None:
+        return None
+    matchers: Object = {"instancetype": found.matcher}
+    if gets:
+        matchers["preference"] = {"kind": gets.ref.kind, "name": gets.ref.name}
+    template = tidied(made[0], get(vm, TEMPLATE), SIZED)
+    return Converted(
+        vm=with_matchers({**vm, "spec": {**vm["spec"], "template": template}}, matchers), dropped=made[1], specs=specs
+    )
+
+
+def freed(
+    template: Any, instancetype: Object, preference: Object | None, release: Release
+) -> tuple[Object, tuple[Path, ...]] | None:
+    """A template without what an instancetype gives, and the paths that are gone; None where it can't have one."""
+    template, dropped = copy(as_map(template)), list[Path]()
+    while conflicts := apply(copy(template), instancetype=instancetype, preference=preference, release=release):
         paths = [each.path for each in conflicts if each.path not in dropped]
         if not paths or any(path[: len(INSTANCE_SPEC)] != INSTANCE_SPEC for path in paths):
             return None
         for path in paths:
             drop(template, path[len(TEMPLATE) :])
         dropped += paths
-    for path in SIZED:
-        if get(template, ("spec", *path)) == {} and get(vm, (*INSTANCE_SPEC, *path)):
+    return template, tuple(dropped)
+
+
+def tidied(template: Object, was: Object, places: Iterable[Path]) -> Object:
+    """A template without the maps of its spec that were not empty and are now."""
+    for path in places:
+        if get(template, ("spec", *path)) == {} and get(was, ("spec", *path)):
             drop(template, ("spec", *path))
-    return Converted(vm=_referring(vm, template, found, gets), dropped=tuple(dropped), specs=(found.spec, spec))
+    return template
+
+
+def matchers_of(vm: Object) -> Object:
+    """The matchers that a VM has."""
+    return {key: value for key, value in as_map(vm.get("spec")).items() if key in WORDS}
+
+
+def with_matchers(vm: Object, matchers: Object) -> Object:
+    """The VM with these matchers, before its template; None takes one away."""
+    spec: Object = {}
+    for key, value in as_map(vm.get("spec")).items():
+        if key == "template":
+            spec |= matchers
+        if key not in matchers or key in spec:
+            spec.setdefault(key, value)
+    return {**vm, "spec": spec | {key: value for key, value in matchers.items() if key not in spec}}
 
 
 def specs_of(resolution: Resolution) -> Specs:
@@ -205,32 +243,14 @@ def specs_of(resolution: Resolution) -> Specs:
     return size.spec if size else None, preference.spec if preference else None
 
 
-def _referring(vm: Object, template: Object, found: Instancetype, gets: Found | None) -> Object:
-    """The VM with matchers before its template."""
-    matchers: Object = {"instancetype": found.matcher}
-    if gets:
-        matchers["preference"] = {"kind": gets.ref.kind, "name": gets.ref.name}
-    spec: Object = {}
-    for key, value in vm["spec"].items():
-        if key == "template":
-            spec |= {**matchers, key: template}
-        elif key not in matchers:
-            spec[key] = value
-    return {**vm, "spec": spec}
-
-
-def again(vm: VmFacts, found: Instancetype, like: Converted) -> Converted:
+def again(vm: VmFacts, like: Converted) -> Converted:
     """The same for another VM of that shape."""
-    gets = None
-    if (matcher := get(like.vm, ("spec", "preference"))) != get(vm.vm, ("spec", "preference")):
-        gets = Found(spec={}, ref=_ref(matcher["kind"], matcher["name"]), origin="bundle")
-    template = copy(get(vm.resolution.vm, TEMPLATE))
+    given = vm.resolution.vm
+    template = copy(get(given, TEMPLATE))
     for path in like.dropped:
         drop(template, path[len(TEMPLATE) :])
-    for path in SIZED:
-        if get(template, ("spec", *path)) == {} and get(like.vm, (*INSTANCE_SPEC, *path)) is None:
-            drop(template, ("spec", *path))
-    return like.but(vm=_referring(vm.resolution.vm, template, found, gets))
+    template = tidied(template, get(given, TEMPLATE), SIZED)
+    return like.but(vm=with_matchers({**given, "spec": {**given["spec"], "template": template}}, matchers_of(like.vm)))
 
 
 def proof(
@@ -254,12 +274,8 @@ def proof(
 def _own_preference(found: Instancetype) -> Found | None:
     if found.topology is None:
         return None
-    ref = _ref(PREFERENCE.cluster_kind, preference_name(found))
+    ref = Ref(api_version=API_VERSION, kind=PREFERENCE.cluster_kind, namespace="", name=preference_name(found))
     return Found(spec=found.topology, ref=ref, origin="bundle")
-
-
-def _ref(kind: str, name: str) -> Ref:
-    return Ref(api_version=API_VERSION, kind=kind, namespace="", name=name)
 
 
 def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:

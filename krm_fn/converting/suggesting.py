@@ -127,7 +127,7 @@ class Suggesting:
         known = self._known[key]
         if known.facts is vm or known.instancetype is None or known.converted is None:
             return known.but(facts=vm)
-        return known.but(facts=vm, converted=again(vm, known.instancetype, known.converted))
+        return known.but(facts=vm, converted=again(vm, known.converted))
 
     def _new(self, vm: VmFacts) -> Suggestion:
         around = self._around(vm)

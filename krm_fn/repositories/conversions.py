@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object, Ref, ref_of
 from krm_fn.base.paths import get
-from krm_fn.converting.rewriting import Rewriting, ToInstancetype, matchers_of
+from krm_fn.converting.conversion import matchers_of
+from krm_fn.converting.rewriting import Rewriting, ToInstancetype
 from krm_fn.converting.suggesting import ConversionWish, Suggestion
 from krm_fn.kubevirt.holders import vm_path
 from krm_fn.pipeline.capacity import facts_of
