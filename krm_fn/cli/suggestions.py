@@ -20,9 +20,11 @@ from krm_fn.cli.sizes.as_csv import text as csv_text
 from krm_fn.cli.sizes.as_markdown import table
 from krm_fn.cli.sizes.as_table import aligned
 from krm_fn.converting.conversion import CLASSES, POD, TOPOLOGY, InstanceChange, Proof
+from krm_fn.converting.instancetypes import BUNDLE, CATALOGUE, OWN
 from krm_fn.converting.suggesting import ShapeGroup
 from krm_fn.converting.usage import Fit
 from krm_fn.sizing.rows import in_bytes
+from krm_fn.sizing.schema import COUNT, TEXT, closed
 
 HEADS = ("NAMESPACE", "NAME", "CLASS", "INSTANCETYPE", "PREFERENCE", "CHANGES", "IF IT RUNS")
 GROUP_HEADS = ("OWN INSTANCETYPE", "VMS", "CLASS", "VCPUS", "MEMORY", "NEAREST", "MORE VCPUS", "MORE MEMORY")
@@ -176,3 +178,55 @@ FORMATS: dict[str, Callable[[SuggestReport], str]] = {
     "csv": as_csv,
     "markdown": as_markdown,
 }
+
+
+def schema() -> Object:
+    """The JSON Schema of what `-o json` prints."""
+    texts = dict.fromkeys(("kind", "namespace", "name", "reason", "target", "template", "file", "preference"), TEXT)
+    matcher: Object = {"kind": TEXT, "name": TEXT}
+    change = {"path": TEXT, "old": {}, "new": {}}
+    vm = {
+        **texts,
+        "line": COUNT,
+        "class": {"enum": list(CLASSES)},
+        "instancetype": closed({**matcher, "origin": {"enum": [CATALOGUE, BUNDLE, OWN]}}, required=("kind", "name", "origin")),
+        "changes": _list(closed(change, required=tuple(change))),
+        "fewer": {**_list(TEXT), "description": "What the guest or its pod has less of."},
+        "effect": {**_list(TEXT), "description": "What the conversion does to a VM that runs, as in the answer of diff."},
+    }
+    number: Object = {"type": "integer"}
+    more: Object = {"moreVcpus": number, "moreMemoryBytes": number}
+    group = {
+        "name": TEXT,
+        "vms": COUNT,
+        "class": vm["class"],
+        "spec": {"type": "object"},
+        "preference": {"type": "object"},
+        "nearest": closed({**matcher, **more}, required=(*matcher, *more)),
+    }
+    size: Object = {"vcpus": COUNT, "memory": COUNT}
+    saves: Object = {"vcpus": number, "memory": number}
+    fit = {
+        **dict.fromkeys(("namespace", "name"), TEXT),
+        **size,
+        "peak": closed({"vcpus": TEXT, "memory": COUNT}, required=("vcpus", "memory")),
+        "smaller": closed({**matcher, "saves": closed(saves, required=tuple(saves))}, required=(*matcher, "saves")),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kubevirt-render:schema:v1alpha1:suggest",
+        "title": "What `kubevirt-render suggest -o json` prints",
+        **closed(
+            {
+                "vms": _list(closed(vm, required=("kind", "namespace", "name", "class"))),
+                "groups": _list(closed(group, required=("name", "vms", "class", "spec"))),
+                "summary": closed(dict.fromkeys(CLASSES, COUNT), required=CLASSES),
+                "usage": _list(closed(fit, required=("namespace", "name", *size, "peak"))),
+            },
+            required=("vms", "groups", "summary"),
+        ),
+    }
+
+
+def _list(items: Object) -> Object:
+    return {"type": "array", "items": items}

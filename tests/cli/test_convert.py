@@ -6,6 +6,7 @@ import json
 
 import pytest
 from checking import run
+from jsonschema import Draft202012Validator
 from trees import tree
 
 BASE = """\
@@ -423,6 +424,25 @@ def test_vms_of_one_shape_are_one_group(tmp_path):
         ),
     ]
     assert found["summary"] == {"exact": 4, "headroom": 0, "differs": 0, "none": 0}
+
+
+def test_the_schema_fits_what_suggest_prints(tmp_path):
+    vm = "\n".join(f"  {line}" for line in BASE.splitlines()[1:])
+    template = f"apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {{name: t}}\nobjects:\n-{vm[1:]}\n"
+    asking = BASE.replace("devices: {}", "resources: {requests: {cpu: 2}}\n        devices: {}")
+    shapes = {"web": ODD, "huge": BASE.replace("8Gi", "9Ti"), "asking": asking, "layout": HEADROOM}
+    vms = "---\n".join(text.replace("name: web", f"name: {name}") for name, text in shapes.items())
+    tree(tmp_path, {"t.yaml": template, "vms.yaml": vms, "k/vm.yaml": BASE, "k/kustomization.yaml": "resources: [vm.yaml]\n"})
+    tree(tmp_path, {"use.csv": "namespace,name,vcpus,memory\ndefault,web,0.5,2Gi\ndefault,huge,0.5,9Ti\n"})
+    schema = json.loads(run("schema", "suggest", cwd=tmp_path)[1])
+    Draft202012Validator.check_schema(schema)
+    seen = set()
+    for words in ((), ("--own",), ("--own", "--allow-smaller"), ("--usage", "use.csv"), ("--own", "--preference", "linux")):
+        found = json.loads(run("suggest", ".", "-o", "json", *words, cwd=tmp_path)[1])
+        assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
+        seen |= {*found, *(key for each in found["vms"] for key in each), *(key for each in found["groups"] for key in each)}
+    parts = schema["properties"]
+    assert seen == {*parts, *(key for part in ("vms", "groups") for key in parts[part]["items"]["properties"])}
 
 
 def test_a_row_of_csv_has_the_class_and_the_file(tmp_path):
