@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import click
@@ -40,7 +41,9 @@ from krm_fn.repositories.conversions import (
     to_instancetype,
 )
 from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.sources import reading
 from krm_fn.sources.files import read_named, refuse_links_out
+from krm_fn.sources.source import text_with
 
 # The classes that each word of `--only` takes.
 ONLY = {"exact": (EXACT,), "headroom": (EXACT, HEADROOM), "all": (EXACT, HEADROOM, "differs")}
@@ -106,6 +109,8 @@ def convert(
     if own_file:
         new = _with_own(new, own_file, work)
     _report(work)
+    if own_file:
+        _note_unlisted(read, own_file, work)
     if check or diff:
         return look([(each.file, each.before, each.after) for each in new], check=check, diff=diff) or code
     with bar.at("Writing"):
@@ -206,15 +211,35 @@ def _with_own(texts: list[NewText], file: str, work: ConversionWork) -> list[New
     """The texts with that of the file with the instancetypes that are made, behind what it has or gets."""
     data, known = _known(file)
     there = {(kind_of(obj), name_of(obj)) for obj in known}
-    new = [yamlio.dump(obj).encode() for obj in work.manifests if (kind_of(obj), name_of(obj)) not in there]
+    new = [obj for obj in work.manifests if (kind_of(obj), name_of(obj)) not in there]
     if not new:
         return texts
     real = os.path.realpath(file)
     own = next((each for each in texts if each.real == real), None)
     if own is None:
         own = NewText(file, data, data, read_named(file)[1] if data else None)
-    own = own._replace(after=joined([*([own.after] if own.after else []), *new]))
-    return [*(each for each in texts if each.real != real), own]
+    if own.after.strip():
+        source = reading.of_bytes(own.after).sources[0]
+        after = text_with(source, [*source.text.items, *new])
+    else:
+        after = joined(yamlio.dump(obj).encode() for obj in new)
+    return [*(each for each in texts if each.real != real), own._replace(after=after)]
+
+
+def _note_unlisted(read: Sequence[ReadBundle], file: str, work: ConversionWork) -> None:
+    """Say which kustomizations lack the file with the instancetypes that are made for their VMs."""
+    folders = {os.path.realpath(each) for one in read if one.unit.target for each in one.unit.target.kustomizations}
+    real = os.path.realpath(file)
+    if real in {os.path.realpath(each) for one in read if one.unit.target for each in one.unit.inputs}:
+        return
+    bases = [Path(os.path.realpath(job.candidate.base.place.file)) for job in work.jobs if job.manifests]
+    listing = {next((str(each) for each in base.parents if str(each) in folders), "") for base in bases} - {""}
+    for folder in sorted(listing):
+        shown, line = file_name(os.path.relpath(folder)), os.path.relpath(real, folder)
+        fix = f"its kustomization can list no file outside of it: apply {file_name(file)} before, or name a file in {shown}"
+        if not line.startswith(os.pardir):
+            fix = f"add this line to the resources of its kustomization: - {file_name(line)}"
+        options.note(f"{shown}: {fix}")
 
 
 def _report(work: ConversionWork) -> None:

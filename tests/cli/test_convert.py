@@ -391,6 +391,36 @@ def test_what_is_made_goes_into_a_file_that_is_converted(tmp_path):
     assert "---\napiVersion: instancetype.kubevirt.io/v1beta1\n" in found
 
 
+def test_what_is_made_keeps_the_line_ends_and_the_mark_of_its_file(tmp_path):
+    tree(tmp_path, {"vm.yaml": ODD})
+    (tmp_path / "sizes.yaml").write_bytes(b"\xef\xbb\xbf# ours\r\nkind: ConfigMap\r\napiVersion: v1\r\n")
+    assert run("convert", "--own", "sizes.yaml", "vm.yaml", cwd=tmp_path)[0] == 0
+    found = (tmp_path / "sizes.yaml").read_bytes()
+    assert found.startswith(b"\xef\xbb\xbf# ours\r\nkind: ConfigMap\r\napiVersion: v1\r\n---\r\n")
+    assert b'name: "2vcpu-9gi"\r\n' in found
+    assert found.count(b"\n") == found.count(b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "note"),
+    [
+        ("base/sizes.yaml", "base: add this line to the resources of its kustomization: - sizes.yaml"),
+        ("base/more/sizes.yaml", "base: add this line to the resources of its kustomization: - more/sizes.yaml"),
+        (
+            "sizes.yaml",
+            "base: its kustomization can list no file outside of it: apply sizes.yaml before, or name a file in base",
+        ),
+    ],
+)
+def test_the_kustomization_that_lacks_what_is_made_is_named(tmp_path, file, note):
+    root = repository(tmp_path, {"a": PLAIN}, base=ODD)
+    (root / "base/more").mkdir()
+    assert f"{NOTE}{note}" in run("convert", "--own", file, ".", cwd=root)[2].splitlines()
+    tree(root, {"base/kustomization.yaml": f"resources: [vm.yaml, {file.removeprefix('base/')}]\n", "base/vm.yaml": ODD})
+    if file.startswith("base/"):
+        assert "its kustomization" not in run("convert", "--own", file, ".", cwd=root)[2]
+
+
 def test_what_is_made_is_not_appended_to_json(tmp_path):
     tree(tmp_path, {"vm.yaml": ODD, "sizes.json": "{}"})
     code, _, err = run("convert", "--own", "sizes.json", ".", cwd=tmp_path)
