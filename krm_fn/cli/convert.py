@@ -21,13 +21,14 @@ from krm_fn.base.errors import UsageError
 from krm_fn.base.keeping import Keeper
 from krm_fn.base.objects import Object, kind_of, name_of, ref_of
 from krm_fn.base.paths import put_in
-from krm_fn.cli import conversions, inplace_folders, options, progress, suggestions
+from krm_fn.cli import conversions, inplace_folders, options, progress
 from krm_fn.cli.bundles import ReadBundle, read_bundles
 from krm_fn.cli.conversions import Suggested, suggested, wish_of
 from krm_fn.cli.formats import counted
+from krm_fn.cli.inplace_folders import look, looking_options
 from krm_fn.cli.outputs import joined
 from krm_fn.cli.proving import ConversionWork, Job, Left, proven
-from krm_fn.cli.rewriting import look, looking_options
+from krm_fn.cli.suggest import changes
 from krm_fn.cli.units import CommandRequest
 from krm_fn.converting.conversion import EXACT, HEADROOM, matchers_of
 from krm_fn.converting.rewriting import ToFlat
@@ -166,7 +167,7 @@ def _unwanted(each: Suggested, classes: Sequence[str], selected: Sequence[str]) 
     if found.sort in classes:
         return ""
     word = next(word for word, sorts in ONLY.items() if found.sort in sorts)
-    return f"{found.instancetype.name} changes {suggestions.changes(found.proof)}; convert it with --only {word}"
+    return f"{found.instancetype.name} changes {changes(found.proof)}; convert it with --only {word}"
 
 
 def _is_selected(vm: VmFacts, selected: Sequence[str]) -> bool:

@@ -17,8 +17,8 @@ from krm_fn.base.objects import ref_of
 from krm_fn.cli import build_flags, inplace_folders, options, outputs, progress
 from krm_fn.cli.build_flags import exclude_option
 from krm_fn.cli.formats import counted
+from krm_fn.cli.inplace_folders import look, looking_options
 from krm_fn.cli.progress import Progress
-from krm_fn.cli.rewriting import look, looking_options
 from krm_fn.findings import results
 from krm_fn.findings.results import report
 from krm_fn.kubevirt.releases import NEWEST

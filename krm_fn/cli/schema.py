@@ -12,7 +12,7 @@ from krm_fn import __version__
 from krm_fn.base.console import REPOSITORY
 from krm_fn.base.errors import UsageError
 from krm_fn.changes import schema as diff_schema
-from krm_fn.cli import completion, deliveries, options, suggestions
+from krm_fn.cli import completion, deliveries, options, suggest
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
 from krm_fn.config.keys import API_VERSION, KEYS, KIND, hint
@@ -32,7 +32,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "capacity": capacity_schema.schema,
     "explain": explain_schema.schema,
     "deliveries": deliveries.schema,
-    "suggest": suggestions.schema,
+    "suggest": suggest.schema,
     "plan": planning.schema,
     "prices": prices.schema,
 }

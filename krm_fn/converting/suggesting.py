@@ -76,7 +76,6 @@ class Suggestion(Value):
     """The nearest instancetype for one VM. `sort` is one of CLASSES; with NONE, `reason` says why, and there is none.
 
     `own` is the instancetype that would be made for it, `own_proof` what that would change, and `nearest` the best that exists.
-    `key` is equal for VMs of one shape, None where the VM shares it with none.
     """
 
     facts: VmFacts
@@ -88,7 +87,6 @@ class Suggestion(Value):
     own: Instancetype | None = None
     own_proof: Proof = Proof(sort=EXACT)
     nearest: Instancetype | None = None
-    key: Any = None
 
     @property
     def preference(self) -> str:
@@ -123,7 +121,7 @@ class Suggesting:
         if key is None:
             return self._new(vm)
         if key not in self._known:
-            self._known[key] = self._new(vm).but(key=key)
+            self._known[key] = self._new(vm)
         known = self._known[key]
         if known.facts is vm or known.instancetype is None or known.converted is None:
             return known.but(facts=vm)

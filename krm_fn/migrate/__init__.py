@@ -13,8 +13,7 @@ from krm_fn.findings import results
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.releases import Release
 from krm_fn.migrate import forms
-from krm_fn.migrate.flavors import MATCHER
-from krm_fn.migrate.migration import Migration
+from krm_fn.migrate.forms import MATCHER, Migration
 from krm_fn.migrate.presets import migrate_presets
 from krm_fn.migrate.rewrites import CHOICE, rewritten
 from krm_fn.pipeline.modes import replaced

@@ -20,9 +20,10 @@ from krm_fn.kubevirt.removed_fields import TEMPLATES, VMS
 from krm_fn.kubevirt.resolve import Payload, decode
 from krm_fn.kubevirt.resolve.flavors import READS_REVISIONS
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
-from krm_fn.migrate.flavors import follow_flavor, hold_flavor
 from krm_fn.migrate.forms import (
     HELD,
+    follow_flavor,
+    hold_flavor,
     hold_namesake,
     lower_keys,
     match_disks,
@@ -39,7 +40,7 @@ from krm_fn.migrate.forms import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.migrate.migration import Migration, User
+    from krm_fn.migrate.forms import Migration, User
 
     Step = Callable[[Object, Entry, Migration], Object]
 

@@ -9,7 +9,6 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.base.quantity import parse
-from krm_fn.converting import usage
 from krm_fn.converting.conversion import (
     COMPARED,
     EXACT,
@@ -23,8 +22,8 @@ from krm_fn.converting.conversion import (
     judged,
     started,
 )
+from krm_fn.converting.instancetypes import Fit, Peak, PeakKey, smaller
 from krm_fn.converting.suggesting import ConversionWish, Suggesting, Suggestion
-from krm_fn.converting.usage import Fit, Peak
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.pods import LaunchContext, pod_size
@@ -85,12 +84,12 @@ class Conversions:
         """The suggestion for each flat VM of the bundle itself."""
         return self._suggesting.all(self.vms)
 
-    def fits(self, peaks: Mapping[usage.Key, Peak], spare: int) -> Iterator[Fit]:
+    def fits(self, peaks: Mapping[PeakKey, Peak], spare: int) -> Iterator[Fit]:
         """The VMs of which peaks are known, each with an instancetype that is smaller and holds these and some percent more."""
         for vm in self.vms:
             key = effective_namespace(vm.entry.obj), name_of(vm.entry.obj)
             if (was := self.before(vm) if key in peaks else None) is not None:
-                found = usage.smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
+                found = smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
                 yield Fit(namespace=key[0], name=key[1], size=was.size, peak=peaks[key], smaller=found)
 
     @property
