@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from krm_fn import __version__
-from krm_fn.cli.schema import metadata
+from krm_fn.cli import metadata
 from krm_fn.config.keys import API_VERSION, KEYS, KIND
 from krm_fn.config.schema import schema
 

@@ -17,18 +17,16 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.changes import policies
 from krm_fn.changes.data import Data, left_by
-from krm_fn.changes.instance_records import instance_record, replica_set_record
 from krm_fn.changes.opened_gates import OpenedGates
+from krm_fn.changes.owner_records import instance_record, pool_record, replica_set_record, vm_record
 from krm_fn.changes.owners import INSTANCE, KINDS, LEFT, POOL, REPLICA_SET, VM, Key, key_of, owner_of
 from krm_fn.changes.pairs import AUTO, Assumptions, Pair
-from krm_fn.changes.pool_records import pool_record
 from krm_fn.changes.records import NOTHING, is_worth_telling, refused_record
 from krm_fn.changes.renames import SIZES, Rename, place, renames
 from krm_fn.changes.repeats import Repeats
 from krm_fn.changes.sides import Side, side_of
 from krm_fn.changes.sizes import Sizes
 from krm_fn.changes.summary import summary
-from krm_fn.changes.vm_records import vm_record
 from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates.admission import misshapen, shape_is_open

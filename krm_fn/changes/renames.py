@@ -15,12 +15,13 @@ from itertools import combinations
 
 from krm_fn.base.annotations import Any, Callable, Hashable, Iterable, Iterator
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace, is_cluster_kind
-from krm_fn.base.objects import annotations_of, group_of, kind_of, name_of, namespace_of, previous_names, text
+from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, name_of, namespace_of, previous_names, text
 from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
 from krm_fn.changes.owners import KINDS, POOL, VM
 from krm_fn.kubevirt.catalogue import KINDS as CLUSTER_SIZES
 from krm_fn.kubevirt.holders import DATA_VOLUMES, SERVED
+from krm_fn.sizing.schema import TEXT, closed
 
 Signs = Callable[[Entry], Iterable[Hashable]]
 Marks = list[tuple[re.Pattern[str], str]]
@@ -181,3 +182,23 @@ def _frozen(value: Any, marks: Marks) -> Hashable:
             value = word.sub(mark, value)
         return str(value)
     return type(value).__name__, value
+
+
+def names_schema() -> Object:
+    """The definitions."""
+    place = dict.fromkeys(("namespace", "name"), TEXT)
+    machine = closed({"kind": {"enum": list(KINDS)}, **place}, required=("kind", "namespace", "name"))
+    rename = {
+        "target": TEXT,
+        "kind": TEXT,
+        **place,
+        "from": {"$ref": "#/$defs/name"},
+        "shownBy": {"enum": list(SIGNS), "description": "what shows that it is a rename"},
+        "users": {"type": "array", "items": machine, "description": "what refers to it by the new name"},
+        "left": {"type": "array", "items": machine, "description": "what still refers to it by the old name"},
+    }
+    about = "the namespace and the name before the change"
+    return {
+        "name": {**closed(place, required=("name",)), "description": about},
+        "rename": closed(rename, required=("kind", "name", "from", "shownBy", "users")),
+    }

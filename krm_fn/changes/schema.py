@@ -12,10 +12,10 @@ from krm_fn.changes.pins import EDITED, REMOVED
 from krm_fn.changes.policies import STAGE as POLICY_STAGE
 from krm_fn.changes.policies import UNEVALUATED
 from krm_fn.changes.renames import SIGNS
-from krm_fn.changes.renames_schema import names
-from krm_fn.changes.sizes_schema import sizes
+from krm_fn.changes.renames import names_schema as names
+from krm_fn.changes.sizes import sizes_schema as sizes
 from krm_fn.changes.summary import LEVELS, WORDS
-from krm_fn.changes.upgrade_schema import steps
+from krm_fn.changes.upgrade import steps_schema as steps
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.updates import migration

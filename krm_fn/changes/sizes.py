@@ -25,10 +25,13 @@ from krm_fn.sizing import limit_ranges, quotas, storage
 from krm_fn.sizing.demands import Demand, Launched, Subject, demand, launched, rendered
 from krm_fn.sizing.pods import pods_of
 from krm_fn.sizing.quotas import Quota, QuotaUse
+from krm_fn.sizing.schema import AMOUNTS, QUANTITY, TEXT, TEXTS, closed
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from krm_fn.kubevirt.updates.transition import Transition
+
 
 Counted = tuple[Bundle, Sequence[Demand]]
 
@@ -233,3 +236,43 @@ def _change(was: Launched | None, last: Launched | None) -> Object:
         return {}
     stopped = {"startError": last.stopped} if last and last.stopped and not (was and was.stopped) else {}
     return {**stopped, "pod": {side: pod for side, pod in sides.items() if pod}}
+
+
+def sizes_schema() -> Object:
+    """The definitions."""
+    return {"pods": _pods(), "pod": _pod(), "quota": _quota()}
+
+
+def _pods() -> Object:
+    sides = {side: {"$ref": "#/$defs/pod"} for side in ("before", "after")}
+    about = "the virt-launcher pod, where it changes; a side on which no pod starts is absent"
+    return {**closed(sides), "minProperties": 1, "description": about}
+
+
+def _pod() -> Object:
+    return closed(
+        {
+            "requests": {**AMOUNTS, "description": "the sums, as the scheduler and quotas count them"},
+            "limits": AMOUNTS,
+            "qosClass": {"enum": ["Guaranteed", "Burstable", "BestEffort"]},
+            "memoryOverhead": QUANTITY,
+            "error": {**TEXT, "description": "why KubeVirt renders no pod; the other keys are absent then"},
+        }
+    )
+
+
+def _quota() -> Object:
+    row = closed(
+        {
+            "name": TEXT,
+            "before": {**QUANTITY, "description": "the use before the change, when all machines run"},
+            "after": {**QUANTITY, "description": "the use after the change, when all machines were started anew"},
+            "hard": {**QUANTITY, "description": "the bound after the change"},
+            "hardBefore": {**QUANTITY, "description": "the bound before the change, where that differs"},
+            "exceeded": {**QUANTITY, "description": "by how much the use is above the bound after the change"},
+        },
+        required=("name", "before", "after", "hard"),
+    )
+    rows = {"type": "array", "items": row, "description": "the resources whose use or bound changes"}
+    place = dict.fromkeys(("target", "kind", "namespace", "name"), TEXT)
+    return closed({**place, "namespaces": TEXTS, "resources": rows}, required=("kind", "name", "resources"))

@@ -16,8 +16,8 @@ from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt import catalogue
 from krm_fn.kubevirt.releases import MINORS, Release, parse
 from krm_fn.pipeline import stages
+from krm_fn.sizing.schema import TEXT, TEXTS
 
-TYPE_CHECKING = False
 Sides = tuple[str, Side, Side]
 Named = tuple[str, Side]
 
@@ -49,6 +49,7 @@ class ShownFinding(Value):
         return all(step == beside for step, beside in zip(one.path, another.path, strict=False))
 
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     Findings = dict[tuple[str, str], ShownFinding]  # by target and fingerprint
 
@@ -154,3 +155,27 @@ def catalogue_changes(old: Release, new: Release) -> Object:
             elif was and now and was.form != now.form:
                 changes["changed"].append(f"{kind} {name}")
     return changes
+
+
+def steps_schema(summary: Object) -> Object:
+    """The steps of an upgrade; `summary` is the schema of the figures."""
+    vms = {"type": "array", "items": {"$ref": "#/$defs/vm"}}
+    finding = _object({"target": TEXT, "line": TEXT, "rule": TEXT, "severity": {"enum": ["error", "warning", "info"]}})
+    finding["required"] = ["line", "rule", "severity"]
+    step = _object(
+        {
+            "from": {**TEXT, "description": "the release before the step"},
+            "to": {**TEXT, "description": "the release after the step"},
+            "vms": {**vms, "description": "what the step does to the VMs that exist"},
+            "newVms": {**vms, "description": "what new VMs start as before and after the step"},
+            "summary": summary,
+            "findings": _object({key: {"type": "array", "items": finding} for key in ("new", "gone")}),
+            "catalogue": _object(dict.fromkeys(("gone", "added", "changed"), TEXTS)),
+        }
+    )
+    about = "the steps of an upgrade; only with --to-kubevirt-version and without a second side"
+    return {"type": "array", "items": step, "description": about}
+
+
+def _object(properties: Object) -> Object:
+    return {"type": "object", "additionalProperties": False, "properties": properties, "required": list(properties)}

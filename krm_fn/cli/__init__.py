@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from krm_fn import __version__
-from krm_fn.base.console import NAME, fail
+from krm_fn.base.console import NAME, REPOSITORY, fail
 from krm_fn.base.errors import UsageError
 
 # The subcommands in the order of the help: module and click command have the same name, with underscores.
@@ -108,10 +108,54 @@ def _fix(word: str) -> str:
     return f"did you mean {likely}" if likely else f"expected one of {', '.join(COMMANDS)}"
 
 
+SHORT = "Apply KubeVirt instancetypes and preferences to VirtualMachines offline, as the cluster does"
+
+LONG = """\
+Finds the instancetype and the preference of every VirtualMachine and VirtualMachinePool in the input, or in the catalogue
+that the KubeVirt release deploys, and applies them as KubeVirt does. References that can't be resolved, conflicts, and what
+admission would refuse are reported as results. A result names the field, and the fix if there is one.
+
+The function config is a {kind} ({api_version}) with these keys below spec, or a ConfigMap with the same keys as strings:
+
+{keys}
+"""
+
+EXAMPLE = """\
+apiVersion: {api_version}
+kind: {kind}
+metadata:
+  name: render
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {{path: kubevirt-render}}
+spec:
+  mode: expand
+  kubevirtVersion: "{release}"
+"""
+
+
+def metadata() -> dict[str, Any]:
+    """What `--doc` prints of the function: metadata with the keys of kpt's function documentation."""
+    from krm_fn.config.keys import API_VERSION, KEYS, KIND
+    from krm_fn.kubevirt.releases import MINORS
+
+    keys = "\n".join(f"- {key.name} (default {key.default or 'unset'!r}): {key.doc}" for key in KEYS)
+    return {
+        "short": SHORT,
+        "long": LONG.format(kind=KIND, api_version=API_VERSION, keys=keys),
+        "examples": EXAMPLE.format(kind=KIND, api_version=API_VERSION, release=MINORS[-1]),
+        "image": f"kubevirt-render:{__version__}",
+        "description": SHORT,
+        "tags": ["mutator", "validator", "kubevirt"],
+        "sourceURL": REPOSITORY,
+        "examplePackageURLs": [f"{REPOSITORY}kustomization-examples"] if REPOSITORY else [],
+        "license": "Apache-2.0",
+        "hidden": False,
+    }
+
+
 def _print_doc(ctx: click.Context, _: click.Parameter, wanted: Any) -> None:
     if wanted and not ctx.resilient_parsing:  # a shell asks for completions with this flag set
-        from krm_fn.cli.schema import metadata
-
         click.echo(json.dumps(metadata(), indent=2))
         ctx.exit()
 

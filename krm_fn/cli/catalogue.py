@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import click
 
-from krm_fn.base.console import one_line, printable
 from krm_fn.base.objects import Object
-from krm_fn.cli import completion, options
+from krm_fn.cli import completion, options, pens
 from krm_fn.kubevirt.catalogue import INSTANCETYPE, PREFERENCE, view
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.yamlio.emit import dump
@@ -95,7 +93,7 @@ def list_entries(version: str, kind: str | None, satisfies: str | None, output: 
         names = view.satisfying(satisfies, release)
         tables = {each: tuple(row for row in rows if row.name in names) for each, rows in tables.items()}
     if output == "text":
-        click.echo("\n\n".join(table(COLUMNS[each], rows) for each, rows in tables.items()))
+        click.echo("\n\n".join(pens.table(COLUMNS[each], rows) for each, rows in tables.items()))
     else:
         items = [view.show(row.name, release, row.kind) for rows in tables.values() for row in rows]
         click.echo(printed({"apiVersion": "v1", "kind": "List", "items": items}, output), nl=False)
@@ -115,14 +113,6 @@ def show_entry(name: str, version: str, kind: str | None, output: str) -> None:
         click.echo("\n".join(f"{label + ':':<17}{text}" for label, text in view.describe(name, release, wanted)))
     else:
         click.echo(printed(view.show(name, release, wanted), output), nl=False)
-
-
-def table(columns: dict[str, Callable[[Any], str]], rows: Sequence[Any]) -> str:
-    """The rows under their heads, aligned as kubectl does."""
-    lines = [list(columns), *([printable(one_line(cell(row))) or "-" for cell in columns.values()] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
-    return "\n".join("   ".join(cells).rstrip() for cells in padded)
 
 
 def printed(obj: Object, output: str) -> str:

@@ -5,26 +5,88 @@ from __future__ import annotations
 import datetime as dt
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import click
 
 from krm_fn.base.console import file_name
-from krm_fn.base.errors import UsageError
-from krm_fn.cli import baseline, completion, earlier, fixing, options, output_files, progress, replacing
+from krm_fn.base.errors import InputError, UsageError
+from krm_fn.cli import baseline, completion, earlier, inplace_folders, options, output_files, progress, replacing, units
 from krm_fn.cli.file_flags import schemas_option
 from krm_fn.cli.formats import FORMATS, CheckReport, combined, counted, written
 from krm_fn.cli.pens import color_option, is_colored, is_terminal
-from krm_fn.cli.progress import is_quiet
+from krm_fn.cli.progress import Progress, is_quiet
 from krm_fn.cli.units import CommandRequest, executor_options, judging_options, refuse_nothing, severity_at
 from krm_fn.findings import fingerprints, results
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.settings import Config
+from krm_fn.repositories.fixes import Fix, Place, agreed, fixed
 from krm_fn.repositories.judging import UnitResult
+from krm_fn.repositories.loading import Options
 from krm_fn.repositories.workspace import validating
 from krm_fn.rules import registry
+from krm_fn.sources.files import Stamp, is_within, read_found, read_named
+
+fix_option = click.option(
+    "--fix",
+    is_flag=True,
+    help="Write the proposed values of findings that are certain into the files, and report what remains.",
+)
+
+
+def fixed_results(request: CommandRequest, how: Options, bar: Progress, known: Container[str] = ()) -> list[UnitResult]:
+    """What comes of each unit; with `how.fixing`, once all that is certain is fixed.
+
+    Findings whose fingerprints are `known` are not fixed. Raises: as `units.results_of`; UsageError for input that is in no
+    file; InputError for a file that can't be replaced.
+    """
+    if not how.fixing:
+        return units.results_of(request, how, bar)
+    inplace_folders.need_files(request.flags["paths"], request.flags["kustomizations"], flag="--fix")
+    done: dict[Place, str] = {}
+    try:
+        while True:
+            found = units.results_of(request, how, bar)
+            fixes = agreed(unit.fixing for unit in found if unit.fixing)
+            new = [each for each in fixes if each.place not in done and each.fingerprint not in known]
+            written = _write_fixes(new, request.flags["paths"])
+            if not written:
+                return found
+            done.update({fix.place: fix.file for fix in written})
+    finally:
+        _note_fixed(done.values())
+
+
+def _note_fixed(files: Iterable[str]) -> None:
+    """Name the files that changed, with the numbers of their values."""
+    each = list(files)
+    for file in sorted(set(each)):
+        count = each.count(file)
+        options.note(f"{file_name(file)}: fixed {count} value{'s' * (count > 1)}")
+
+
+def _write_fixes(fixes: Iterable[Fix], paths: Sequence[str]) -> list[Fix]:
+    """Write the files below the paths, all or none; the fixes that are in them now."""
+    roots = tuple(map(os.path.realpath, paths))
+    by_file: dict[str, list[Fix]] = {}
+    for fix in fixes:
+        if is_within(fix.file, roots):
+            by_file.setdefault(fix.file, []).append(fix)
+    texts: list[tuple[str, bytes, Stamp | None]] = []
+    written: list[Fix] = []
+    for file, wanted in by_file.items():
+        try:
+            data, stamp = read_named(file) if file in paths else read_found(file)
+            new, made = fixed(data, wanted)
+        except (OSError, InputError):
+            continue  # the findings remain
+        if made:
+            texts.append((file, new, stamp))
+            written += made
+    inplace_folders.replace_all(texts)
+    return written
 
 
 def show_tally(report: CheckReport, found: Sequence[UnitResult]) -> None:
@@ -88,7 +150,7 @@ LISTING = ("junit", "tap")
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
 @earlier.base_options
-@fixing.fix_option
+@fix_option
 @options.cache_options
 @executor_options
 @schemas_option
@@ -126,7 +188,7 @@ def check(
     request = CommandRequest(flags=flags, checking=partial(_checking, levels=levels, expanded=expanded))
     bar = progress.shown(quiet=flags["verbose"])
     before = earlier.read(request, how, bar, combined)
-    found = fixing.results_of(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
+    found = fixed_results(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
     report = combined(found).but(summary=flags["summary"], off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known

@@ -11,7 +11,7 @@ import click
 from krm_fn.base.objects import Object, kind_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.cli import options, progress
-from krm_fn.cli.catalogue import table
+from krm_fn.cli.pens import table
 from krm_fn.cli.units import CommandRequest, refuse_nothing, units_of
 from krm_fn.repositories import written
 from krm_fn.repositories.loading import Unit

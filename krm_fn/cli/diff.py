@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from krm_fn.base.console import write_out
+from krm_fn import yamlio
+from krm_fn.base.bundle import effective_namespace
+from krm_fn.base.console import NAME, one_line, printable, write_out
 from krm_fn.base.errors import UsageError
-from krm_fn.base.objects import Object
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.value import Value
 from krm_fn.changes import upgrade
 from krm_fn.changes.pairs import AUTO, Assumptions
+from krm_fn.changes.patches import VmPatch, patches
 from krm_fn.changes.summary import WORDS, fails, has_error
-from krm_fn.cli import build_flags, changes_patch, completion, diff_units, live_units, options, progress
+from krm_fn.cli import build_flags, completion, diff_units, live_units, options, progress
 from krm_fn.cli.build_flags import folder_options, part_options
 from krm_fn.cli.changes_markdown import markdown_of
-from krm_fn.cli.changes_text import text_of
+from krm_fn.cli.changes_text import text_of, uncompared_lines
 from krm_fn.cli.diff_units import ClusterAfter, UnitDiff
 from krm_fn.cli.output_files import json_text
-from krm_fn.cli.pens import color_option, is_colored
+from krm_fn.cli.outputs import entry
+from krm_fn.cli.pens import TEXT, color_option, is_colored
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.trees import CommitRange, SideTree, of_folder, paths_in, trees_of
 from krm_fn.config.keys import KEYS
@@ -32,6 +36,52 @@ from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.settings import Config
 from krm_fn.live.applying import CLIENT_SIDE, REPLACE
 from krm_fn.repositories import building
+
+if TYPE_CHECKING:
+    from krm_fn.changes.sides import Side
+
+
+class PatchText(Value):
+    """The text of all patches, and a line for each VM that has none because it would hold a secret."""
+
+    text: str
+    left_out: tuple[str, ...]
+
+
+def patch_text(sides: Iterable[tuple[str, Side, Side]], answer: Object) -> PatchText:
+    """The patches of several targets, each with its name and both sides: a document each, with the target in a comment.
+
+    Comments at the top have the targets that are not compared.
+    """
+    documents: list[str] = []
+    left_out: list[str] = []
+    for target, base, head in sides:
+        made = list(patches(base, head))
+        left_out += [_left_out(each, target) for each in made if each.secret is not None]
+        entries = [entry(each.vm, each.operations) for each in made if each.secret is None]
+        if entries:
+            comment = f"# {one_line(printable(target))}\n" if target else ""
+            documents.append(comment + yamlio.dump(entries))
+    told = "".join(f"# {line}\n" for line in uncompared_lines(answer, TEXT))
+    return PatchText(text=told + ("---\n".join(documents) or "[]\n"), left_out=tuple(left_out))
+
+
+def _left_out(patch: VmPatch, target: str) -> str:
+    vm = patch.vm
+    where = f" in {target}" if target else ""
+    named = f"{kind_of(vm)} {effective_namespace(vm)}/{name_of(vm)}{where}: {patch.secret}"
+    return f"{named}: the patch would show a secret, so this VM has none; compare this field in the files"
+
+
+def report_left_out(patched: PatchText, answer: Object) -> None:
+    """Say on stderr what no patch is made for: secrets, and VMs that are only on one side."""
+    for line in patched.left_out:
+        click.echo(f"{NAME}: error: {one_line(printable(line))}", err=True)
+    lone = [vm["change"] for vm in answer["vms"]]
+    for change in ("added", "removed", "renamed"):
+        if count := lone.count(change):
+            options.note(f"a patch changes VMs that are on both sides; VMs that are {change}: {count}")
+
 
 NEVER = "never"
 # The keys of the config that say something about a cluster.
@@ -221,8 +271,8 @@ def _print(compared: UnitDiff, output: str, write: Mapping[str, Callable[[Object
     if output in write:
         write_out(write[output](compared.answer).encode())
         return True
-    patched = changes_patch.of(compared.sides, compared.answer)
-    changes_patch.report(patched, compared.answer)
+    patched = patch_text(compared.sides, compared.answer)
+    report_left_out(patched, compared.answer)
     write_out(patched.text.encode())
     return not patched.left_out
 

@@ -25,10 +25,10 @@ from krm_fn.findings.finding import Finding
 from krm_fn.findings.results import described, place, report
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
-from krm_fn.repositories.bundles import NO_FILE, UnitObjects, objects_of, together
 from krm_fn.repositories.loading import BUILT, Unit
 from krm_fn.repositories.names import OFFERED
 from krm_fn.repositories.packages import is_below
+from krm_fn.repositories.rendering import NO_FILE, UnitObjects, objects_of, together
 from krm_fn.repositories.workspace import Workspace
 from krm_fn.sources.files import folder_of
 from krm_fn.sources.reading import NothingFoundError

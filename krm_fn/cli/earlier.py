@@ -22,9 +22,9 @@ from krm_fn.cli.trees import CommitRange, SideTree, paths_in, trees_of
 from krm_fn.cli.units import CommandRequest, Key, key_of, units_of
 from krm_fn.findings.finding import Finding, Suppressed
 from krm_fn.pipeline.stages import Before
-from krm_fn.repositories.bundles import objects_of
 from krm_fn.repositories.judging import UnitResult
 from krm_fn.repositories.loading import Options
+from krm_fn.repositories.rendering import objects_of
 from krm_fn.repositories.workspace import Workspace
 from krm_fn.rules.facts.ignores import Known
 from krm_fn.sources.files import content

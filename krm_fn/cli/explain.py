@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, tee
 from typing import Any
 
 import click
@@ -21,8 +22,8 @@ from krm_fn.cli.pens import is_colored, is_terminal
 from krm_fn.cli.units import CommandRequest
 from krm_fn.explaining.unset import Schema, is_pattern, normal, selected, unset
 from krm_fn.kubevirt.configuration import release_of
-from krm_fn.repositories.explained import ExplainedObject, explained, machines
-from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.explained import ExplainedObject, explained, machines, with_places
+from krm_fn.repositories.homes import Material
 from krm_fn.sources.reading import STDIN
 
 NO_VM = "there is no VM in the input"
@@ -54,26 +55,35 @@ def explain(*, output: str, whole: bool, **flags: Any) -> int:
     likely: tuple[str, ...] = ()  # the names that a word may mean that is taken for a field
     if vm and not field and not _has_namespace(vm) and vm not in _all_words(names):
         vm, field, likely = "", normal(vm), _all_words(names)
-    with bar.at("Explaining"):
-        found = [each for one in read for each in explained(one, partial(_is_wanted, vm=vm))]
-    if not (found or vm) and code:
-        return code  # what can't be built may have all the VMs
-    if not found and (vm or field):
-        raise UsageError(_unknown(vm, names))
-    if not found:
-        options.note(NO_VM)
-    if field:
-        found = [_with_fields(each, field) for each in found]
-        if not any(each.record.get(key) for each in found for key in ("fields", "unset", "error")):
-            raise UsageError(_no_field(field, found[0], likely))
     layout = explanations.Layout(
         color=is_colored(),
         width=shutil.get_terminal_size().columns if is_terminal() else 0,
         whole=whole or bool(field),
     )
-    vms = [_with_holders(record, each) for record, each in zip(with_places(found, read), found, strict=True)]
-    write_out(explanations.FORMATS[output]({"vms": vms}, layout).encode(errors="replace"))
+    with bar.at("Explaining"):
+        found = (each for one in read for each in explained(one, partial(_is_wanted, vm=vm)))
+        first = next(found, None)
+        if first is None and not vm and code:
+            return code  # what can't be built may have all the VMs
+        if first is None and (vm or field):
+            raise UsageError(_unknown(vm, names))
+        if first is None:
+            options.note(NO_VM)
+        everything = chain([first] if first else (), found)
+        chosen = _with_fields(everything, field, likely) if field else everything
+        records = _records(chosen, read, explanations.is_shown(output, layout))
+        text = explanations.FORMATS[output](records, layout)
+    write_out(text.encode(errors="replace"))
     return code
+
+
+def _records(
+    found: Iterable[ExplainedObject], read: Sequence[Material], is_shown: Callable[[Object], bool]
+) -> Iterator[Object]:
+    """The records with places, and with the names of the targets and templates. They are made one after the other."""
+    ahead, here = tee(found)
+    for record, each in zip(with_places(ahead, read, is_shown), here, strict=True):
+        yield _with_holders(record, each)
 
 
 def _parted(paths: tuple[str, ...], kustomizations: tuple[str, ...]) -> tuple[tuple[str, ...], str, str]:
@@ -113,8 +123,22 @@ def _with_holders(record: Object, of: ExplainedObject) -> Object:
     return {**record, **target, **template}
 
 
-def _with_fields(each: ExplainedObject, field: str) -> ExplainedObject:
-    """The record with the fields that a path, its last part or a pattern names, or else with what would set them."""
+def _with_fields(found: Iterable[ExplainedObject], field: str, likely: tuple[str, ...]) -> Iterator[ExplainedObject]:
+    """The records with the fields that a path, its last part or a pattern names, or else with what would set them.
+
+    Raises: UsageError for a field that none of them has.
+    """
+    first, is_found = None, False
+    for each in found:
+        first = first or each
+        asked = _with_field(each, field)
+        is_found = is_found or any(asked.record.get(key) for key in ("fields", "unset", "error"))
+        yield asked
+    if first and not is_found:
+        raise UsageError(_no_field(field, first, likely))
+
+
+def _with_field(each: ExplainedObject, field: str) -> ExplainedObject:
     chosen = selected(each.record, field)
     if chosen.get("fields") or "error" in chosen or is_pattern(field):
         return each.but(record=chosen)

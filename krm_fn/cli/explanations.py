@@ -6,7 +6,7 @@ In the text they are a tree: paths with a common start stand below it, and sourc
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -99,14 +99,14 @@ class Layout(Value):
     whole: bool = False
 
 
-def as_json(answer: Object, _: Layout) -> str:
+def as_json(records: Iterable[Object], _: Layout) -> str:
     """All details."""
-    return json.dumps(answer, indent=2) + "\n"
+    return json.dumps({"vms": list(records)}, indent=2) + "\n"
 
 
-def as_text(answer: Object, layout: Layout) -> str:
+def as_text(records: Iterable[Object], layout: Layout) -> str:
     """A tree for each object: what it has from others, and what others wanted."""
-    return "\n".join("\n".join(_block(record, layout)) + "\n" for record in answer["vms"])
+    return "\n".join("\n".join(_block(record, layout)) + "\n" for record in records)
 
 
 def _block(record: Object, layout: Layout) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _block(record: Object, layout: Layout) -> Iterator[str]:
         yield printable(f"  {line}")
     if "error" in record:
         yield f"  {record['error']}"
-    shown = shown_fields(record, layout)
+    shown = _shown_fields(record, layout)
     if shown:
         yield ""
         yield from tree([_leaf(field) for field in shown], _names(record), color=layout.color, width=layout.width)
@@ -130,10 +130,14 @@ def _feet(record: Object, shown: Sequence[Object]) -> Iterator[str]:
         yield f"{'The other ' if shown else 'All '}{hidden} values are the object's own; --all shows them"
 
 
-def shown_fields(record: Object, layout: Layout) -> list[Object]:
-    """The fields of a record that are shown: without those that the object has itself and nobody else wants to give."""
-    fields = record.get("fields", ())
-    return [each for each in fields if layout.whole or each["source"]["from"] != "vm" or "lost" in each]
+def is_shown(output: str, layout: Layout) -> Callable[[Object], bool]:
+    """What says whether an output has a field: the text leaves out those that the object has itself and nobody else gives."""
+    whole = layout.whole or output == "json"
+    return lambda field: whole or field["source"]["from"] != "vm" or "lost" in field
+
+
+def _shown_fields(record: Object, layout: Layout) -> list[Object]:
+    return list(filter(is_shown("text", layout), record.get("fields", ())))
 
 
 def _leaf(field: Object) -> tuple[str, str, str, str, list[str]]:
@@ -182,9 +186,9 @@ def _setter(kind: str) -> str:
     return "the KubeVirt object" if kind == "configuration" else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def as_markdown(answer: Object, layout: Layout) -> str:
+def as_markdown(records: Iterable[Object], layout: Layout) -> str:
     """A table for each object."""
-    return "\n".join("\n".join(_table(record, layout)) + "\n" for record in answer["vms"])
+    return "\n".join("\n".join(_table(record, layout)) + "\n" for record in records)
 
 
 def _table(record: Object, layout: Layout) -> Iterator[str]:
@@ -192,7 +196,7 @@ def _table(record: Object, layout: Layout) -> Iterator[str]:
     yield ""
     for line in _heads(record):
         yield f"- {prose(line.strip())}"
-    shown = shown_fields(record, layout)
+    shown = _shown_fields(record, layout)
     if shown:
         yield ""
         yield "| field | value | from | notes |"
@@ -206,4 +210,4 @@ def _table(record: Object, layout: Layout) -> Iterator[str]:
         yield from map(prose, below)
 
 
-FORMATS: dict[str, Callable[[Object, Layout], str]] = {"text": as_text, "json": as_json, "markdown": as_markdown}
+FORMATS: dict[str, Callable[[Iterable[Object], Layout], str]] = {"text": as_text, "json": as_json, "markdown": as_markdown}

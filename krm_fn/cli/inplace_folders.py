@@ -239,8 +239,8 @@ UNENDED = "\n\\ No newline at end of file\n"
 
 def unified(file: str, before: bytes, after: bytes, *, color: bool = False) -> bytes:
     """The diff of one file, empty where nothing changed."""
-    old, new = _lines(before), _lines(after)
-    lines = difflib.unified_diff(old, new, _named("a", file), _named("b", file))
+    old, new = _lines_of(before), _lines_of(after)
+    lines = difflib.unified_diff(old, new, _side_name("a", file), _side_name("b", file))
     return "".join(_shown(lines, color=color)).encode(errors="surrogateescape")
 
 
@@ -251,13 +251,13 @@ def _shown(lines: Iterable[str], *, color: bool) -> Iterator[str]:
         yield click.style(whole.rstrip("\n"), fg=shade) + "\n" if shade else whole
 
 
-def _lines(data: bytes) -> list[str]:
+def _lines_of(data: bytes) -> list[str]:
     """The lines of a text with their ends; what is no UTF-8 stays as it is."""
     text = data.decode(errors="surrogateescape")
     return [line + "\n" for line in text.split("\n")[:-1]] + [line for line in text.split("\n")[-1:] if line]
 
 
-def _named(side: str, file: str) -> str:
+def _side_name(side: str, file: str) -> str:
     return file_name(file if os.path.isabs(file) else f"{side}/{file}")  # noqa: PTH117
 
 

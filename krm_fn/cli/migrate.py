@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from krm_fn import migrate as migration
+from krm_fn import yamlio
 from krm_fn.base.console import file_name, write_out
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import ref_of
@@ -31,7 +32,6 @@ from krm_fn.sources.reading import STDIN, NothingFoundError
 from krm_fn.sources.salvage import left_alone, passed_over
 from krm_fn.sources.source import Sources
 from krm_fn.yamlio import ListText
-from krm_fn.yamlio.documents import ended_as
 
 # The keys of the config that count here.
 KEYS = ("kubevirtVersion", "failOn", "severity")
@@ -170,4 +170,4 @@ def _ended_as_it_came(found: Sources, outcome: Outcome, out: bytes) -> bytes:
     last = next((source for source in reversed(found.sources) if source.objects), None)
     if last is None or isinstance(last.text, ListText) or outputs.appended(found, outcome):
         return out
-    return ended_as(last.data, out)
+    return yamlio.ended_as(last.data, out)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krm_fn.config.keys import Key
-    from krm_fn.repositories.bundles import UnitObjects
     from krm_fn.repositories.judging import UnitResult
+    from krm_fn.repositories.rendering import UnitObjects
     from krm_fn.sources.reading import Repair, Watch
     from krm_fn.sources.source import Sources
 

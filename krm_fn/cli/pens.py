@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -53,3 +53,11 @@ def is_colored(choice: str = AUTO) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     return bool(os.environ.get("FORCE_COLOR")) or (is_terminal() and os.environ.get("TERM") != "dumb")
+
+
+def table(columns: dict[str, Callable[[Any], str]], rows: Sequence[Any]) -> str:
+    """The rows under their heads, aligned as kubectl does."""
+    lines = [list(columns), *([printable(one_line(cell(row))) or "-" for cell in columns.values()] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("   ".join(cells).rstrip() for cells in padded)

@@ -1,4 +1,4 @@
-"""`kubevirt-render schema`: the JSON Schemas of what users write and of what the command answers; and what `--doc` prints."""
+"""`kubevirt-render schema`: the JSON Schemas of what users write and of what the command answers."""
 
 from __future__ import annotations
 
@@ -8,17 +8,14 @@ from typing import Any
 
 import click
 
-from krm_fn import __version__
-from krm_fn.base.console import REPOSITORY
 from krm_fn.base.errors import UsageError
 from krm_fn.changes import schema as diff_schema
 from krm_fn.cli import completion, deliveries, options, suggest
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
-from krm_fn.config.keys import API_VERSION, KEYS, KIND, hint
+from krm_fn.config.keys import hint
 from krm_fn.explaining import schema as explain_schema
 from krm_fn.kubevirt import releases
-from krm_fn.kubevirt.releases import MINORS
 from krm_fn.kubevirt.schema import json_schema
 from krm_fn.live import planning
 from krm_fn.sizing import prices
@@ -60,46 +57,3 @@ def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
     if name not in SCHEMAS:
         raise UsageError(f"{name!r} is no schema; expected one of {', '.join(SCHEMAS)}{hint(name, tuple(SCHEMAS))}")
     click.echo(json.dumps(SCHEMAS[name](), indent=2))
-
-
-SHORT = "Apply KubeVirt instancetypes and preferences to VirtualMachines offline, as the cluster does"
-
-LONG = """\
-Finds the instancetype and the preference of every VirtualMachine and VirtualMachinePool in the input, or in the catalogue
-that the KubeVirt release deploys, and applies them as KubeVirt does. References that can't be resolved, conflicts, and what
-admission would refuse are reported as results. A result names the field, and the fix if there is one.
-
-The function config is a {kind} ({api_version}) with these keys below spec, or a ConfigMap with the same keys as strings:
-
-{keys}
-"""
-
-EXAMPLE = """\
-apiVersion: {api_version}
-kind: {kind}
-metadata:
-  name: render
-  annotations:
-    config.kubernetes.io/function: |
-      exec: {{path: kubevirt-render}}
-spec:
-  mode: expand
-  kubevirtVersion: "{release}"
-"""
-
-
-def metadata() -> dict[str, Any]:
-    """The metadata, with the keys of kpt's function documentation."""
-    keys = "\n".join(f"- {key.name} (default {key.default or 'unset'!r}): {key.doc}" for key in KEYS)
-    return {
-        "short": SHORT,
-        "long": LONG.format(kind=KIND, api_version=API_VERSION, keys=keys),
-        "examples": EXAMPLE.format(kind=KIND, api_version=API_VERSION, release=MINORS[-1]),
-        "image": f"kubevirt-render:{__version__}",
-        "description": SHORT,
-        "tags": ["mutator", "validator", "kubevirt"],
-        "sourceURL": REPOSITORY,
-        "examplePackageURLs": [f"{REPOSITORY}kustomization-examples"] if REPOSITORY else [],
-        "license": "Apache-2.0",
-        "hidden": False,
-    }

@@ -5,7 +5,6 @@ Findings of several targets that are the same are reported once, with all of the
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,8 @@ def printed(findings: Iterable[Finding]) -> list[Finding]:
     wording do not matter, except for the file of a finding about no object. Findings that are equal in all of these are
     numbered by their messages, so that the order of the items does not matter, and then by their order.
     """
+    import hashlib  # this loads OpenSSL, which takes as long as to judge a small file
+
     found = list(findings)
     made = [
         hashlib.sha256(json.dumps(_parts(each), sort_keys=True, ensure_ascii=False).encode(errors="replace")) for each in found

@@ -17,9 +17,6 @@ from krm_fn.flux.shapes import KUSTOMIZATION, WrongTypeError, shaped
 from krm_fn.flux.substitution import FluxError
 from krm_fn.sources.files import KUSTOMIZATIONS as FILES
 from krm_fn.sources.files import is_within, read_found
-from krm_fn.yamlio.documents import read_repeating
-from krm_fn.yamlio.events import YAMLError
-from krm_fn.yamlio.reader import read_piece
 
 HEAD = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 # Flux replaces these of the kustomization by its own, where it has any.
@@ -67,6 +64,8 @@ def generated(folder: str, spec: Object, root: str, of: Begun) -> tuple[str, Obj
 
 def _read(file: str) -> Object:
     """A kustomization, read as Go reads it into its type: unknown keys are dropped."""
+    from krm_fn.yamlio.reader import read_piece  # few repositories have what Flux applies; this loads libyaml
+
     try:
         found = read_piece(_data(file).decode("utf-8-sig"), repeats=True)[0] or {}
         made: Object = HEAD | (shaped(found, KUSTOMIZATION, lenient=True) or {})
@@ -97,6 +96,9 @@ def _manifests(folder: Path, below: str, is_there: Callable[[Path], bool]) -> It
 
 def _check(file: Path, path: str) -> None:
     """Raises: FluxError for a manifest that kustomize can't decode. What is in objects, kustomize checks when it builds."""
+    from krm_fn.yamlio.documents import read_repeating
+    from krm_fn.yamlio.events import YAMLError
+
     try:
         documents = read_repeating(_data(str(file)).decode("utf-8-sig"))
     except (YAMLError, UnicodeDecodeError):

@@ -14,7 +14,6 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
-from krm_fn.base.uuids import short
 from krm_fn.base.wording import brief
 from krm_fn.flux.steps import texts_of
 from krm_fn.flux.substitution import FluxError
@@ -31,6 +30,8 @@ SYNTAX = frozenset(",{}[]\\")  # what helm reads in a value beside text
 
 def named(release: Object) -> tuple[str, str]:
     """The name of the release, and its namespace."""
+    from krm_fn.base.uuids import short  # hashes are slow to load
+
     spec = as_map(release.get("spec"))
     target = text(spec.get("targetNamespace"))
     name = text(spec.get("releaseName")) or "-".join(filter(None, (target, name_of(release))))

@@ -15,7 +15,6 @@ from krm_fn.base.objects import Object, annotations_of, labels_of
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.flux.operators import UnsetVariableError, substituted
 from krm_fn.flux.templates import BadSubstitutionError
-from krm_fn.yamlio.reader import read_piece
 
 SWITCH, OFF = "kustomize.toolkit.fluxcd.io/substitute", "disabled"  # a label or an annotation
 NAME = expression(r"[_a-zA-Z][_a-zA-Z0-9]*")
@@ -89,6 +88,8 @@ def _substituted(
 
 
 def _read(text: bytes) -> Object | None:
+    from krm_fn.yamlio.reader import read_piece  # loads libyaml
+
     try:
         found = read_piece(text.decode(), repeats=True)[0]
     except UnicodeDecodeError:

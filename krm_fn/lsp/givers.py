@@ -13,7 +13,7 @@ from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.lsp import sizes
 from krm_fn.repositories.explained import explained as of_unit
-from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.explained import with_places
 
 if TYPE_CHECKING:
     from krm_fn.repositories.homes import Material
@@ -34,7 +34,7 @@ class ExplainedMachine(Value):
 def explained(material: Material, obj: Object) -> ExplainedMachine:
     """What is known of a machine of a unit. Places of sources in its files have the line at which they are written."""
     try:
-        record = next(iter(with_places(list(of_unit(material, lambda each: each.obj is obj)), [material])), {})
+        record = next(iter(with_places(of_unit(material, lambda each: each.obj is obj), [material])), {})
     except RenderError:
         return ExplainedMachine()
     return ExplainedMachine(obj=obj, fields={field["path"]: field for field in record.get("fields", ())})

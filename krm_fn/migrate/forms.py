@@ -1,7 +1,7 @@
-"""One migration with what is left to the user, and the changes that need only one object: kinds, keys, names, flavors.
+"""One migration, and the changes that need only one object: kinds, API versions, keys, names, and VMs with a flavor.
 
-An instancetype needs memory. A flavor without memory, as up to 0.53, cannot become one: its values are written into the VMs
-that refer to it.
+These become VMs with an instancetype, which needs memory. A flavor without memory, as up to 0.53, cannot become one: its values
+are written into the VMs that refer to it.
 """
 
 from __future__ import annotations

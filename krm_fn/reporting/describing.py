@@ -21,8 +21,7 @@ from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of, known_facts
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.reporting.references import ShownReference, uses_of
-from krm_fn.repositories.explained import ExplainedObject, explained
-from krm_fn.repositories.explained_places import with_places
+from krm_fn.repositories.explained import ExplainedObject, explained, with_places
 from krm_fn.sizing import quotas
 from krm_fn.sizing.demands import Demand
 from krm_fn.sizing.rows import Row, Sized, added, rows

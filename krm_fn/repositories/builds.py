@@ -6,7 +6,6 @@ digests that are equal stand for files that read the same.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from threading import Lock
@@ -24,6 +23,8 @@ SIZE = 32  # bytes
 
 def digest(*parts: str | bytes) -> bytes:
     """One digest of several texts."""
+    import hashlib  # this loads OpenSSL, which takes as long as to judge a small file
+
     made = hashlib.blake2b(digest_size=SIZE)
     for part in parts:
         data = part if isinstance(part, bytes) else part.encode(errors="surrogatepass")

@@ -8,10 +8,8 @@ that is read is ever run.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -247,6 +245,8 @@ def _secret() -> bytes:
     if given := os.environ.get(VARIABLE):
         if len(given) < SHORTEST:
             raise UsageError(f"{VARIABLE} has {len(given)} characters; expected at least {SHORTEST}, drawn at random")
+        import hashlib  # this loads OpenSSL, which takes as long as to judge a small file
+
         return hashlib.sha256(os.fsencode(given)).digest()
     folder = _users(*STATE)
     if not folder:
@@ -274,6 +274,8 @@ def _kept(file: Path) -> bytes:
 
 def _make_secret(file: Path) -> None:
     """Make a secret, unless another run has made one in the meantime: no run may see a part of it, or replace it."""
+    import tempfile
+
     number, name = tempfile.mkstemp(dir=file.parent, prefix=SECRET)
     try:
         with os.fdopen(number, "wb") as opened:

@@ -5,7 +5,6 @@ A file that is not there may be no mistake: git leaves it out, or a program make
 
 from __future__ import annotations
 
-import configparser
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -48,6 +47,8 @@ def _is_below(path: str, folder: str) -> bool:
 
 def _submodules(folder: str) -> Iterator[str]:
     """The folders of the submodules of the git tree that a folder is in."""
+    import configparser  # only what is not there is explained
+
     root = repository(folder)
     found = configparser.ConfigParser(strict=False, interpolation=None)
     try:

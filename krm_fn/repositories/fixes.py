@@ -15,7 +15,6 @@ from krm_fn.rules.registry import ALWAYS, CASE, declared
 from krm_fn.sources import reading
 from krm_fn.sources.source import text_with
 from krm_fn.yamlio.compare import same
-from krm_fn.yamlio.documents import ended_as
 from krm_fn.yamlio.texts import Text
 
 if TYPE_CHECKING:
@@ -162,7 +161,7 @@ def _with_fix(text: Text, items: list[Any], fix: Fix) -> list[Any] | None:
     new = _with_value(inner, list(inner.items), fix.inside, fix.current, fix.proposed)
     if new is None:
         return None
-    return _with_value(text, items, at, outer, ended_as(outer.encode(), yamlio.write_stream(inner, new)).decode())
+    return _with_value(text, items, at, outer, yamlio.ended_as(outer.encode(), yamlio.write_stream(inner, new)).decode())
 
 
 def _with_value(text: Text, items: list[Any], at: tuple[int, Path], current: Any, new: Any) -> list[Any] | None:

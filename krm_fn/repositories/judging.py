@@ -18,10 +18,10 @@ from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.stages import Before, Judging, Outcome
-from krm_fn.repositories import charts, fixes, names, unseen
+from krm_fn.repositories import charts, fixes, names
 from krm_fn.repositories.fixes import Fix, Fixing
 from krm_fn.repositories.homes import Homes, Material
-from krm_fn.repositories.leaving import leaving
+from krm_fn.repositories.leaving import lacking, leaving
 from krm_fn.repositories.sharing import UNUSED, Taken
 from krm_fn.repositories.templated import templated
 from krm_fn.repositories.types import Problem
@@ -149,9 +149,9 @@ def _with_steps(result: UnitResult, parsed: Parsed, taken: Taken, unit: Unit, op
     found = Homes(unit.target, parsed.found, places).of(found) if unit.target else found
     known = {(each.rule, each.file, each.line, each.path) for each in own}
     new = [each for each in found if (each.rule, each.file, each.line, each.path) not in known]
-    lacking = list(unseen.lacking(left, taken, unit.settings))
-    findings = [*own, *fingerprints.printed(new), *(finding for finding, _ in lacking)]
-    return _fixing(result, [fix for _, fix in lacking if fix]).but(findings=results.ordered(findings))
+    unseen = list(lacking(left, taken, unit.settings))
+    findings = [*own, *fingerprints.printed(new), *(finding for finding, _ in unseen)]
+    return _fixing(result, [fix for _, fix in unseen if fix]).but(findings=results.ordered(findings))
 
 
 def _fixing(result: UnitResult, more: Sequence[Fix]) -> UnitResult:

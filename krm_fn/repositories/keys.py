@@ -6,13 +6,10 @@ variables that kustomize is given. For a unit that is judged with what others of
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-
-import yaml
 
 import krm_fn
 from krm_fn.base import programs
@@ -114,11 +111,15 @@ def _program(name: str) -> tuple[str, tuple[int, ...]]:
 
 def _this_program() -> tuple[str, ...]:
     """Our version and what our code is: in a working copy, the version stays while the code changes."""
+    import yaml  # takes as long to load as to judge a small folder
+
     return krm_fn.__version__, _digest_of_code(), yaml.__version__, sys.version
 
 
 @lru_cache(maxsize=1)  # a process goes on with the code that it has loaded
 def _digest_of_code() -> str:
+    import hashlib  # this loads OpenSSL, which takes as long as to judge a small file
+
     made = hashlib.blake2b(digest_size=SIZE)
     for file in _code():
         with open(file, "rb") as source:  # noqa: PTH123

@@ -1,22 +1,37 @@
 """What leaves a unit for the cluster where this program is a step on the way there: the objects as it renders them.
 
 A step of a kustomization, of a kpt package or of Argo CD sees only the list that its host sends it. So it knows nothing of what
-the other units of the cluster have. A pipeline calls the command, which knows it.
+the other units of the cluster have, and its config may lack lines to render as the cluster does. A pipeline calls the command,
+which knows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from krm_fn.base.objects import PREVIOUS_NAMES, annotations_of, metadata, name_of
-from krm_fn.base.paths import copy, put
-from krm_fn.findings import results
+from krm_fn.base.objects import PREVIOUS_NAMES, Object, annotations_of, metadata, name_of
+from krm_fn.base.paths import Path, copy, put
+from krm_fn.config import merged
+from krm_fn.config.keys import KIND
+from krm_fn.findings import fingerprints, results
+from krm_fn.findings.finding import Finding
 from krm_fn.findings.limits import ProductLimit
+from krm_fn.kubevirt.holders import holder_of
+from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline import stages
+from krm_fn.pipeline.analysis import analysis_of
 from krm_fn.pipeline.stages import Judging
+from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.repositories import manifests
+from krm_fn.repositories.fixes import Fix
+from krm_fn.repositories.origins import WritingPlace, located
+from krm_fn.rules import registry
+from krm_fn.rules.facts.bundles import NO_SURROUNDINGS
+from krm_fn.rules.facts.inputs import RepositoryFacts, UnseenConfiguration
+from krm_fn.sources.reading import stream
 from krm_fn.sources.steps import ARGOCD, Leaving, Stage, Step, is_local
+from krm_fn.yamlio.compare import same
 from krm_fn.yamlio.order import in_order
 
 if TYPE_CHECKING:
@@ -108,3 +123,93 @@ def bare(item: Any) -> Any:
     kept = {key: value for key, value in annotations_of(item).items() if key != PREVIOUS_NAMES}
     bare = {key: value for key, value in metadata(item).items() if key != "annotations"}
     return {**item, "metadata": {**bare, **({"annotations": kept} if kept else {})}}
+
+
+VERSION, CONFIGURATION = "kubevirtVersion", "configuration"
+
+
+def lacking(left: Leaving, taken: Taken, settings: TargetSettings) -> Iterator[tuple[Finding, Fix | None]]:
+    """A finding for each step that renders VMs otherwise than the settings of its cluster say, and what fixes it."""
+    for stage in left.stages:
+        if stage.step.sees_cluster or stage.step.config.mode != "expand":
+            continue
+        items = list(stage.seen.values())
+        release, lines = _lines(items, stage.step.config, taken, settings)
+        if not lines:
+            continue
+        own = _rendered_by(items, stage.step.config)
+        if vms := _differing(own, _rendered_by(items, _with(stage.step.config, lines))):
+            needed = _needed(items, stage, lines)
+            facts = RepositoryFacts(release=release, unseen=(UnseenConfiguration(lines=needed, vms=vms),))
+            for each in registry.judge_bundle(facts, settings.config.severity, "repository"):
+                finding = fingerprints.printed([each.but(**placed(stage.step))])[0]
+                yield finding, _lines_fix(stage.step, needed, finding.fingerprint)
+
+
+def placed(step: Step, path: Path = ()) -> Object:
+    """File, index, line and column of a value in the config of a step, of the nearest one around it that is there."""
+    if not step.file:
+        return {}
+    item, at = (step.inside[0], (*step.inside[1], *path)) if step.inside else (step.item, (*step.path, *path))
+    origin = WritingPlace(step.file, step.item, step.path, (item, at)) if step.inside else WritingPlace(step.file, item, at)
+    line, column = located(origin, stream(step.file))
+    return {"file": step.file, "index": step.item, **({"line": line, "column": column} if line else {})}
+
+
+def _lines_fix(step: Step, lines: Object, fingerprint: str) -> Fix | None:
+    """The config with the lines; None for one that has another form than a text with `spec`."""
+    obj = step.written
+    if not isinstance(obj, dict) or obj.get("kind") != KIND or not isinstance(spec := obj.get("spec", {}), dict):
+        return None
+    at: Path = ("spec",)
+    current, proposed = spec, merged(lines, spec)
+    if "spec" not in obj:
+        at, current, proposed = (), obj, {**obj, "spec": lines}
+    place: dict[str, Any] = {"file": step.file, "item": step.item, "path": (*step.path, *at)}
+    if step.inside:
+        place = {"file": step.file, "item": step.item, "path": step.path, "inside": (step.inside[0], at)}
+    return Fix(**place, current=current, proposed=proposed, fingerprint=fingerprint)
+
+
+def _lines(items: Sequence[Any], config: Config, taken: Taken, settings: TargetSettings) -> tuple[Any, Object]:
+    """The cluster's release, and the lines of a config with all that is known of the cluster and that a step does not see."""
+    beside = NO_SURROUNDINGS.but(context=taken.surroundings().context)
+    stated = config.but(release=settings.stated.release, configuration=settings.stated.configuration)
+    cluster = analysis_of(bundle_of(items, (), (), beside), stated, beside)
+    seen = analysis_of(bundle_of(items, (), (), NO_SURROUNDINGS), config, NO_SURROUNDINGS)
+    lines: Object = {}
+    if cluster.release != seen.release and config.release is None:
+        lines[VERSION] = str(cluster.release)
+    if cluster.cluster.known:
+        own = config.configuration or {}
+        lines |= {key: value for key, value in cluster.cluster.configuration.items() if key not in own}
+    return cluster.release, lines
+
+
+def _with(config: Config, lines: Object) -> Config:
+    from krm_fn.kubevirt.releases import parse
+
+    configuration = {key: value for key, value in lines.items() if key != VERSION}
+    release = parse(lines[VERSION]) if VERSION in lines else config.release
+    return config.but(release=release, configuration=merged(configuration, config.configuration or {}))
+
+
+def _rendered_by(items: Sequence[Any], config: Config) -> Sequence[Any]:
+    return stages.render(items, config, judging=Judging()).items
+
+
+def _differing(one: Sequence[Any], other: Sequence[Any]) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(isinstance(a, dict) and holder_of(a) is not None and not same(a, b) for a, b in pairs)
+
+
+def _needed(items: Sequence[Any], stage: Stage, lines: Object) -> Object:
+    """Those of the lines without which a VM is rendered otherwise, in the form of a config."""
+    config, needed = stage.step.config, dict(lines)
+    whole = _rendered_by(items, _with(config, needed))
+    for key in lines:
+        fewer = {name: value for name, value in needed.items() if name != key}
+        if not _differing(whole, _rendered_by(items, _with(config, fewer))):
+            needed = fewer
+    version = {VERSION: needed.pop(VERSION)} if VERSION in needed else {}
+    return {**version, **({CONFIGURATION: needed} if needed or not version else {})}

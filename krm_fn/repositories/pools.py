@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +43,8 @@ def mapped(
         with tidied():
             yield from (work(piece, *given) for piece in pieces)
         return
+    from concurrent.futures.process import BrokenProcessPool  # most commands need no second process
+
     rest, chunk = pieces, max(1, min(CHUNK, len(pieces) // (4 * jobs)))
     while rest:
         done = 0
@@ -62,6 +61,8 @@ def mapped(
 
 
 def _shared(work: Callable[..., Any], pieces: Sequence[Any], jobs: int, chunk: int, given: tuple[Any, ...]) -> Iterator[Any]:
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+
     parts = [range(at, min(at + chunk, len(pieces))) for at in range(0, len(pieces), chunk)]
     # forked processes have the pieces already, where nothing has to be written and read for each
     with _safe(), ProcessPoolExecutor(min(jobs, len(parts)), initializer=_begin, initargs=(pieces, given)) as pool:
@@ -119,6 +120,8 @@ def tidied() -> Iterator[None]:
 
 
 def _end_with_parent() -> None:
+    import multiprocessing
+
     parent = multiprocessing.parent_process()
     if parent:
         parent.join()

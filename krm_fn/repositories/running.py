@@ -6,9 +6,10 @@ alone in its cluster waits for nobody.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ Work = Callable[[Unit, Parsed, Taken, Options], Any]
 
 
 FILES = "the files that no kustomization uses"
+SMALL = 128 << 10  # bytes
 LONE = Loaded()  # stands for a unit that is alone in its cluster
 
 
@@ -121,6 +123,16 @@ class _Run:
         return mapped(work, pieces, self._jobs, named=name, given=given)
 
 
+def _is_large(units: Iterable[Unit]) -> bool:
+    """False where the units are judged in less time than the keys of a cache are made."""
+    size = 0
+    for unit in units:
+        size += sum(os.path.getsize(file) for file in unit.inputs if os.path.exists(file))  # noqa: PTH110, PTH202
+        if unit.target or size > SMALL:
+            return True
+    return False
+
+
 class _Judged(_Run):
     """The units of a run, judged: with what a cache has of them, and by workers on other machines."""
 
@@ -136,7 +148,7 @@ class _Judged(_Run):
         cache = self._cache
         super().__init__(units, options, judge, jobs, others)
         whole = self._options.but(listed=True, quoted=True)  # a later run may want another format
-        self._keys = Keys(whole) if cache and cache.is_on else None
+        self._keys = Keys(whole) if cache and _is_large(self._every) and cache.is_on else None
         self._key = [self._keys.of(unit) if self._keys else None for unit in self._every]
         if any(self._key):
             self._options = whole

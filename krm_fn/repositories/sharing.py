@@ -11,7 +11,6 @@ one counts: the one whose folder has the longest part in common with that of the
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -105,6 +104,8 @@ def _offer(obj: Object, target: str, file: str, index: int) -> Offer:
 
 def _digest(obj: Object) -> str:
     """A digest of what makes an object another one of the same name; of the cluster, what makes it another cluster."""
+    import hashlib  # this loads OpenSSL, which takes as long as to judge a small file
+
     if kind_of(obj) in PLATFORM:
         described = [obj.get("spec"), obj.get("status"), annotations_of(obj)]
         return hashlib.blake2b(canonical(described).encode(errors="surrogatepass"), digest_size=DIGEST).hexdigest()

@@ -13,7 +13,6 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.objects import ORIGIN, annotations_of, place_of, text
 from krm_fn.base.value import Value
 from krm_fn.yamlio import ListText
-from krm_fn.yamlio.documents import ended_as
 
 if TYPE_CHECKING:
     from krm_fn.rules.facts.inputs import SkippedFile
@@ -135,4 +134,4 @@ def text_with(source: Source, items: Sequence[Any], before: Sequence[int] = ()) 
         text = yamlio.write_resource_list(source.text, items, source.text.head.get("results") or [], before)
     else:
         text = yamlio.write_stream(source.text, items, before)
-    return mark + ended_as(source.data, text)
+    return mark + yamlio.ended_as(source.data, text)

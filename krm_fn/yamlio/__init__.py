@@ -14,6 +14,7 @@ __all__ = [
     "ListText",
     "StreamText",
     "dump",
+    "ended_as",
     "read_resource_list",
     "read_stream",
     "read_value",
@@ -89,6 +90,15 @@ def read_value(text: str) -> Any:
     from krm_fn.yamlio.documents import read_single
 
     return read_single(text)
+
+
+def ended_as(data: bytes, out: bytes) -> bytes:
+    """What was written, without its final line break if the input has none. A block of text that is new at the end keeps it."""
+    if data.endswith((b"\n", b"\r")):
+        return out
+    from krm_fn.yamlio import documents  # this loads libyaml
+
+    return documents.ended_as(data, out)
 
 
 def write_resource_list(text: ListText, items: Sequence[Any], results: Sequence[Any] = (), before: Sequence[int] = ()) -> bytes:

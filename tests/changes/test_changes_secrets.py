@@ -14,7 +14,7 @@ import krm_fn
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import side_of
 from krm_fn.changes.upgrade import steps
-from krm_fn.cli import changes_patch
+from krm_fn.cli import diff
 from krm_fn.cli.changes_markdown import markdown_of
 from krm_fn.cli.changes_text import text_of
 
@@ -94,7 +94,7 @@ def outputs(base: list[Object], head: list[Object], *, new: bool, apply: bool) -
     lists: list[Object] = [{"items": copy.deepcopy(side)} for side in (base, head)]
     answer = krm_fn.diff(*lists, new=new, apply=apply)
     sides = ("", side_of(lists[0]), side_of(lists[1]))
-    patched = changes_patch.of([sides], answer)
+    patched = diff.patch_text([sides], answer)
     later = {"spec": {"kubevirtVersion": "1.8"}, "apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines"}
     older = side_of({**lists[0], "functionConfig": later})
     answer = {**answer, "steps": steps([("", older, sides[1])], Assumptions(new=new))}

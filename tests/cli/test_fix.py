@@ -12,8 +12,7 @@ from checking import check, write
 from trees import tree
 
 from krm_fn import yamlio
-from krm_fn.cli import fixing
-from krm_fn.repositories.fixes import Fix
+from krm_fn.repositories.fixes import Fix, fixed
 
 ROOT = Path(__file__).resolve().parents[2]
 BAD = sorted(path for path in (ROOT / "fixtures" / "rules").glob("*/bad/*") if path.is_file() or path.is_dir())
@@ -312,7 +311,7 @@ def fix(path, current, proposed, inside=None, item=0):
 )
 def test_a_place_that_has_not_the_value_is_left(wanted):
     data = b"kind: A\napiVersion: v1\nspec: {a: '2', p: 'a: \"2\"'}\n"
-    assert fixing.fixed(data, [wanted]) == (data, [])
+    assert fixed(data, [wanted]) == (data, [])
 
 
 def test_several_fixes_of_one_file_are_made_together():
@@ -323,6 +322,6 @@ def test_several_fixes_of_one_file_are_made_together():
         fix(("b",), "1", 1, item=1),
         fix(("gone",), "1", 1, item=1),
     ]
-    new, made = fixing.fixed(data, fixes)
+    new, made = fixed(data, fixes)
     assert new == b"kind: A\napiVersion: v1\nspec:\n  a: 2 # a\n  p: |-\n    # inside\n    a: 2\n---\nkind: B\nb: 1\n"
     assert made == fixes[:3]

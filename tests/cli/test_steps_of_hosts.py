@@ -18,8 +18,8 @@ from trees import tree
 from krm_fn import yamlio
 from krm_fn.base.objects import annotations_of, group_of
 from krm_fn.repositories import building
-from krm_fn.repositories.bundles import objects_of
 from krm_fn.repositories.loading import Options
+from krm_fn.repositories.rendering import objects_of
 from krm_fn.repositories.running import run as run_units
 from krm_fn.repositories.workspace import Asked, Workspace
 from krm_fn.sources.reading import unwatched

@@ -30,7 +30,7 @@ BELOW = st.recursive(
 
 def printed(name: str, *items: Any) -> str:
     given = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": list(items)}
-    return FORMATS[name](explain(given), Layout(whole=True))
+    return FORMATS[name](explain(given)["vms"], Layout(whole=True))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -16,8 +16,7 @@ from krm_fn.findings import results
 from krm_fn.kubevirt import releases
 from krm_fn.kubevirt.api_versions import KINDS, SUCCESSORS
 from krm_fn.kubevirt.settings import Config
-from krm_fn.migrate import RENAMED_KEYS, migrate
-from krm_fn.migrate.rewrites import REWRITES
+from krm_fn.migrate import RENAMED_KEYS, REWRITES, migrate
 from krm_fn.pipeline import stages
 from krm_fn.rules.migration.migration_to_review import WORDINGS as TO_REVIEW
 from krm_fn.rules.migration.not_migrated import WORDINGS as NOT_MIGRATED
