@@ -29,7 +29,7 @@ from krm_fn.cli.inplace_folders import look, looking_options
 from krm_fn.cli.outputs import joined
 from krm_fn.cli.proving import ConversionWork, Job, Left, proven
 from krm_fn.cli.suggest import changes
-from krm_fn.cli.units import CommandRequest
+from krm_fn.cli.units import CommandRequest, key_of
 from krm_fn.converting.conversion import EXACT, HEADROOM, matchers_of
 from krm_fn.converting.rewriting import ToFlat
 from krm_fn.converting.suggesting import ConversionWish
@@ -141,7 +141,8 @@ def _to_instancetypes(
             else:
                 own = tuple(conversions.manifests([found]))
                 expected = put_in(obj, found.facts.prefix, made.vm)
-                work.jobs.append(Job(place, expected, made.specs, found.proof.changes, own, f"{size.name} ({found.sort})"))
+                words = f"{size.name} ({found.sort})"
+                work.jobs.append(Job(key_of(bundle.unit), place, expected, made.specs, found.proof.changes, own, words))
     return work
 
 
@@ -195,7 +196,8 @@ def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> ConversionW
                 work.left.append(Left(bundle.unit.name, vm.entry.obj, reason))
             else:
                 expected = change.manifest(vm.entry.obj)
-                work.jobs.append(Job(place, expected if isinstance(expected, dict) else {}, words="flat"))
+                now = expected if isinstance(expected, dict) else {}
+                work.jobs.append(Job(key_of(bundle.unit), place, now, words="flat"))
     return work
 
 

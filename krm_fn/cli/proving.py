@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, kind_of, name_of
+from krm_fn.base.paths import Path
 from krm_fn.cli.bundles import ReadBundle, read_again
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.units import CommandRequest, Key, key_of
@@ -23,6 +24,7 @@ from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sources.files import with_unsaved
 from krm_fn.yamlio.compare import same
 
+VmKey = tuple[Key, int, Path]
 VANISHED = "it is not built any more with the new files"
 
 
@@ -32,12 +34,18 @@ class Job(NamedTuple):
     `expected` is its object afterwards. With `specs`, what it then refers to, the changes are proven.
     """
 
+    unit: Key
     candidate: WrittenVm
     expected: Object
     specs: Specs | None = None
     told: tuple[InstanceChange, ...] = ()
     manifests: tuple[Object, ...] = ()
     words: str = ""
+
+    @property
+    def key(self) -> VmKey:
+        """The VM among all that are read."""
+        return _key(self.unit, self.candidate.facts)
 
 
 class Left(NamedTuple):
@@ -98,24 +106,28 @@ def proven(
         made = _made(work)
         if not work.jobs:
             return []
-        told = {id(job.candidate.facts.entry.obj): job for job in work.jobs}
+        told = {job.key: job for job in work.jobs}
         with with_unsaved({each.real: each.after for each in made}):
             again = read_again(request, bar)
         with bar.at("Proving"):
-            failed = {id(vm.entry.obj): (key, why) for key, vm, why in _failures(before, again, told, [*more, *work.manifests])}
+            failed = dict(_failures(before, again, told, [*more, *work.manifests]))
         if not failed:
             return made
-        _leave_failed(work, failed, read)
+        _leave_failed(work, failed)
 
 
-def _leave_failed(work: ConversionWork, failed: Mapping[int, tuple[Any, str]], read: Sequence[ReadBundle]) -> None:
+def _leave_failed(work: ConversionWork, failed: Mapping[VmKey, str]) -> None:
     """Leave the VMs alone that failed; where none of the converted ones did, all of their unit, and else all."""
-    jobs = [job for job in work.jobs if id(job.candidate.facts.entry.obj) in failed]
-    units = {each.unit.name for each in read if key_of(each.unit) in {key for key, _ in failed.values()}}
-    jobs = jobs or [job for job in work.jobs if job.candidate.unit in units] or work.jobs
+    units = {unit for unit, _, _ in failed}
+    jobs = [job for job in work.jobs if job.key in failed]
+    jobs = jobs or [job for job in work.jobs if job.unit in units] or work.jobs
     why = next(iter(failed.values()))
     for job in jobs:
-        work.leave(job.candidate, failed.get(id(job.candidate.facts.entry.obj), why)[1])
+        work.leave(job.candidate, failed.get(job.key, why))
+
+
+def _key(unit: Key, vm: VmFacts) -> VmKey:
+    return unit, vm.entry.item, vm.entry.path
 
 
 def _conversions(bundle: ReadBundle, more: Sequence[Object]) -> Conversions:
@@ -133,9 +145,9 @@ def _numbered(unit: Key, found: Conversions) -> Iterator[tuple[Any, VmFacts]]:
 
 
 def _failures(
-    before: Mapping[Key, Conversions], again: Iterable[ReadBundle], told: Mapping[int, Job], more: Sequence[Object]
-) -> Iterator[tuple[Key, VmFacts, str]]:
-    """The VMs that are not proven, as they were, with their unit and what is wrong."""
+    before: Mapping[Key, Conversions], again: Iterable[ReadBundle], told: Mapping[VmKey, Job], more: Sequence[Object]
+) -> Iterator[tuple[VmKey, str]]:
+    """The VMs that are not proven, as they were, with what is wrong."""
     left = {key: vm for unit, found in before.items() for key, vm in _numbered(unit, found)}
     for bundle in again:
         unit = key_of(bundle.unit)
@@ -144,9 +156,9 @@ def _failures(
         comparison = _Comparison(before[unit], _conversions(bundle, more))
         for key, vm in _numbered(unit, comparison.new):
             was = left.pop(key, None)
-            if was and (why := comparison.wrong(was, vm, told.get(id(was.entry.obj)))):
-                yield unit, was, why
-    yield from ((key[0][0], vm, VANISHED) for key, vm in left.items())
+            if was and (why := comparison.wrong(was, vm, told.get(_key(unit, was)))):
+                yield _key(unit, was), why
+    yield from ((_key(key[0][0], vm), VANISHED) for key, vm in left.items())
 
 
 class _Comparison:

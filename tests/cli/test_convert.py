@@ -261,6 +261,22 @@ def test_a_kustomization_that_can_not_be_built_stops_no_other(tmp_path):
     assert (root / "broken/vm.yaml").read_text() == BASE
 
 
+def test_files_with_the_same_text_get_what_their_own_cluster_has(tmp_path):
+    own = (
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: ours}\n"
+        "spec: {cpu: {guest: 2}, memory: {guest: 8Gi}}\n"
+    )
+    clusters = "kind: RenderVirtualMachines\nspec: {clusters: [{name: a, targets: [a]}, {name: b, targets: [b]}]}\n"
+    tree(
+        tmp_path, {".git/HEAD": "", ".kubevirt-render.yaml": clusters, "a/vm.yaml": BASE, "b/vm.yaml": BASE, "b/own.yaml": own}
+    )
+    tree(tmp_path, {"a/kustomization.yaml": "resources: [vm.yaml]\n"})
+    tree(tmp_path, {"b/kustomization.yaml": "resources: [vm.yaml, own.yaml]\n"})
+    code, _, err = run("convert", ".", cwd=tmp_path)
+    names = [(tmp_path / name / "vm.yaml").read_text().splitlines()[-1].strip() for name in "ab"]
+    assert (code, names) == (0, ["name: u1.large", "name: ours"]), err
+
+
 def test_a_base_stays_where_a_replacement_would_bring_a_size_back(tmp_path):
     replacement = (
         "resources: [../base]\nconfigMapGenerator: [{name: size, literals: [sockets=4]}]\nreplacements:\n"
