@@ -148,7 +148,7 @@ def traits(instancetype: Object | None, preference: Object | None, release: Rele
     template: Object = {"metadata": {}, "spec": {"domain": {}}}
     apply(template, instancetype=instancetype, preference=preference, release=release)
     for path, value in leaves(template):
-        if path[1:] not in SIZED and path[1:3] != RESOURCES:
+        if value != {} and path[1:] not in SIZED and path[1:3] != RESOURCES:
             yield path[1:], value
 
 
