@@ -29,7 +29,6 @@ from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.repositories.conversions import facts_of_material
 from krm_fn.repositories.templated import Beside
 from krm_fn.rules.facts.bundles import BundleFacts
-from krm_fn.sources.places import Places
 
 NO_EFFECT = "no effect"
 
@@ -77,13 +76,21 @@ class Suggested(Value):
     suggestion: Suggestion
     read: ReadBundle
     file: str = ""
-    line: int = 0
+    index: int = 0
     template: str = ""
     record: Object = {}  # noqa: RUF012  nobody writes into a Value
 
     @property
     def target(self) -> str:
         return self.read.unit.name
+
+    @property
+    def line(self) -> int:
+        """The line of its spec in the file, 0 where that is not known."""
+        if not self.file or self.template or self.read.found.is_built:
+            return 0
+        text, found = self.read.material.places.text(self.file), self.suggestion.facts
+        return text.place(self.index, (*found.entry.path, *found.prefix, "spec"))[0] if text else 0
 
     @property
     def effect(self) -> str:
@@ -101,7 +108,7 @@ class Suggested(Value):
             "namespace": effective_namespace(entry.obj),
             "name": name_of(entry.obj),
             **{key: value for key, value in (("target", self.target), ("template", self.template)) if value},
-            **({"file": self.file, **({"line": self.line} if self.line else {})} if self.file else {}),
+            **({"file": self.file, **({"line": line} if (line := self.line) else {})} if self.file else {}),
             "class": each.sort,
         }
         if each.instancetype is None:
@@ -133,19 +140,14 @@ def suggested(read: ReadBundle, wish: ConversionWish, *, effects: bool = True, m
     Raises: ConfigError, as `facts_of`.
     """
     facts, places = facts_of_material(read.material, more), read.found.places
-    found = list(Conversions(facts, wish).suggestions())
-    records = _records(facts, found) if effects else {}
-    texts = Places(read.found)
-    shown = [_placed(each, read, places, texts, records.get(each.key or id(each.facts), {})) for each in found]
+    converting = Conversions(facts, wish)
+    found = list(converting.suggestions())
+    told = records(facts, converting, found) if effects else [{} for _ in found]
+    shown = []
+    for each, record in zip(found, told, strict=True):
+        file, index = places[each.facts.entry.item]
+        shown.append(Suggested(suggestion=each, read=read, file=file, index=index, record=record))
     return [*shown, *_in_templates(read, wish)]
-
-
-def _placed(each: Suggestion, read: ReadBundle, places: Sequence[tuple[str, int]], texts: Places, record: Object) -> Suggested:
-    entry = each.facts.entry
-    file, index = places[entry.item]
-    text = texts.text(file) if file and not read.found.is_built else None
-    line = text.place(index, (*entry.path, *each.facts.prefix, "spec"))[0] if text else 0
-    return Suggested(suggestion=each, read=read, file=file, line=line, record=record)
 
 
 def _in_templates(read: ReadBundle, wish: ConversionWish) -> Iterator[Suggested]:
@@ -175,21 +177,23 @@ def manifests(found: Iterable[Suggestion]) -> list[Object]:
     return [made[key] for key in sorted(made)]
 
 
-def _records(facts: BundleFacts, found: Sequence[Suggestion]) -> dict[Any, Object]:
-    """What the conversion does to a VM that runs, once for each shape."""
-    shapes = {each.key or id(each.facts): each for each in found if each.converted}
+def records(facts: BundleFacts, converting: Conversions, found: Sequence[Suggestion]) -> list[Object]:
+    """What each conversion does to a VM that runs, found once for those with the same key; nothing where there is none."""
+    keys = [converting.effect_key(each) or id(each.facts) for each in found]
+    shapes = {key: each for key, each in zip(keys, found, strict=True) if each.converted}
     if not shapes:
-        return {}
+        return [{} for _ in found]
     kinds = {kind for _, kind in SERVED}
     others = [entry.obj for entry in facts.bundle.entries if kind_of(entry.obj) not in kinds]
-    old, new = [*others], [*others, *manifests(found)]
-    keys = {}
+    old, new = [*others], [*others, *manifests(shapes.values())]
+    told_of = {}
     for key, each in shapes.items():
         obj = each.facts.entry.obj
-        keys[key_of(obj)] = key
+        told_of[key_of(obj)] = key
         old.append(obj)
         new.append(put_in(obj, each.facts.prefix, each.converted.vm if each.converted else None))
     config = facts.config
     external = facts.surroundings.external
     answer = compare(side(old, config, external), side(new, config, external), Assumptions())
-    return {keys[record["namespace"], record["name"], record["kind"]]: record for record in answer["vms"]}
+    told = {told_of[record["namespace"], record["name"], record["kind"]]: record for record in answer["vms"]}
+    return [told.get(key, {}) for key in keys]

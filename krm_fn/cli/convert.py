@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,24 +18,29 @@ from krm_fn import yamlio
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
+from krm_fn.base.keeping import Keeper
 from krm_fn.base.objects import Object, kind_of, name_of, ref_of
-from krm_fn.cli import conversions, inplace_folders, options, progress, suggestions
+from krm_fn.base.paths import put_in
+from krm_fn.cli import conversions, inplace_folders, options, progress
 from krm_fn.cli.bundles import ReadBundle, read_bundles
 from krm_fn.cli.conversions import Suggested, suggested, wish_of
 from krm_fn.cli.formats import counted
 from krm_fn.cli.inplace_folders import look, looking_options
 from krm_fn.cli.outputs import joined
 from krm_fn.cli.proving import ConversionWork, Job, Left, proven
-from krm_fn.cli.units import CommandRequest
-from krm_fn.converting.conversion import EXACT, HEADROOM
-from krm_fn.converting.rewriting import ToFlat, matchers_of
+from krm_fn.cli.suggest import changes
+from krm_fn.cli.units import CommandRequest, key_of
+from krm_fn.converting.conversion import EXACT, HEADROOM, matchers_of
+from krm_fn.converting.rewriting import ToFlat
 from krm_fn.converting.suggesting import ConversionWish
 from krm_fn.pipeline.conversions import Conversions
 from krm_fn.repositories.bases import Bases
 from krm_fn.repositories.conversions import facts_of_material, located, to_instancetype
 from krm_fn.repositories.fixes import NewText
 from krm_fn.rules.facts.vms import VmFacts
+from krm_fn.sources import reading
 from krm_fn.sources.files import read_named, refuse_links_out
+from krm_fn.sources.source import text_with
 
 # The classes that each word of `--only` takes.
 ONLY = {"exact": (EXACT,), "headroom": (EXACT, HEADROOM), "all": (EXACT, HEADROOM, "differs")}
@@ -86,6 +92,7 @@ def convert(
     if own_file and own_file.endswith(".json"):
         raise UsageError(f"--own {file_name(own_file)} is to get YAML; name a file that ends in .yaml")
     refuse_links_out([own_file] if own_file else ())
+    click.get_current_context().with_resource(Keeper())  # most of what is read for the proof is as it was
     bar, request = progress.shown(quiet=flags["verbose"]), CommandRequest(flags=flags)
     read, code = read_bundles(request, bar)
     more = _known(own_file)[1]
@@ -99,6 +106,8 @@ def convert(
     if own_file:
         new = _with_own(new, own_file, work)
     _report(work)
+    if own_file:
+        _note_unlisted(read, own_file, work)
     if check or diff:
         return look([(each.file, each.before, each.after) for each in new], check=check, diff=diff) or code
     with bar.at("Writing"):
@@ -117,17 +126,19 @@ def _to_instancetypes(
             if each.template:
                 work.left.append(Left(each.template, obj, TEMPLATED))
                 continue
-            size = found.instancetype
+            size, made = found.instancetype, found.converted
             place = located(bundle.material, found.facts, to_instancetype(found), each.target)
             reason = UNBUILT if bundle.parsed.problem else _unwanted(each, classes, selected)
             if isinstance(place, str):
                 work.left.append(Left(each.target, obj, reason or place))
-            elif reason or size is None:
+            elif reason or size is None or made is None:
                 work.leave(place, reason)
                 work.left.append(Left(each.target, obj, reason))
             else:
                 own = tuple(conversions.manifests([found]))
-                work.jobs.append(Job(place, found.proof.changes, own, f"{size.name} ({found.sort})"))
+                expected = put_in(obj, found.facts.prefix, made.vm)
+                words = f"{size.name} ({found.sort})"
+                work.jobs.append(Job(key_of(bundle.unit), place, expected, made.specs, found.proof.changes, own, words))
     return work
 
 
@@ -153,7 +164,7 @@ def _unwanted(each: Suggested, classes: Sequence[str], selected: Sequence[str]) 
     if found.sort in classes:
         return ""
     word = next(word for word, sorts in ONLY.items() if found.sort in sorts)
-    return f"{found.instancetype.name} changes {suggestions.changes(found.proof)}; convert it with --only {word}"
+    return f"{found.instancetype.name} changes {changes(found.proof)}; convert it with --only {word}"
 
 
 def _is_selected(vm: VmFacts, selected: Sequence[str]) -> bool:
@@ -180,7 +191,9 @@ def _to_flat(read: Sequence[ReadBundle], selected: Sequence[str]) -> ConversionW
                 work.leave(place, reason)
                 work.left.append(Left(bundle.unit.name, vm.entry.obj, reason))
             else:
-                work.jobs.append(Job(place, words="flat"))
+                expected = change.manifest(vm.entry.obj)
+                now = expected if isinstance(expected, dict) else {}
+                work.jobs.append(Job(key_of(bundle.unit), place, now, words="flat"))
     return work
 
 
@@ -197,15 +210,35 @@ def _with_own(texts: list[NewText], file: str, work: ConversionWork) -> list[New
     """The texts with that of the file with the instancetypes that are made, behind what it has or gets."""
     data, known = _known(file)
     there = {(kind_of(obj), name_of(obj)) for obj in known}
-    new = [yamlio.dump(obj).encode() for obj in work.manifests if (kind_of(obj), name_of(obj)) not in there]
+    new = [obj for obj in work.manifests if (kind_of(obj), name_of(obj)) not in there]
     if not new:
         return texts
     real = os.path.realpath(file)
     own = next((each for each in texts if each.real == real), None)
     if own is None:
         own = NewText(file, data, data, read_named(file)[1] if data else None)
-    own = own._replace(after=joined([*([own.after] if own.after else []), *new]))
-    return [*(each for each in texts if each.real != real), own]
+    if own.after.strip():
+        source = reading.of_bytes(own.after).sources[0]
+        after = text_with(source, [*source.text.items, *new])
+    else:
+        after = joined(yamlio.dump(obj).encode() for obj in new)
+    return [*(each for each in texts if each.real != real), own._replace(after=after)]
+
+
+def _note_unlisted(read: Sequence[ReadBundle], file: str, work: ConversionWork) -> None:
+    """Say which kustomizations lack the file with the instancetypes that are made for their VMs."""
+    folders = {os.path.realpath(each) for one in read if one.unit.target for each in one.unit.target.kustomizations}
+    real = os.path.realpath(file)
+    if real in {os.path.realpath(each) for one in read if one.unit.target for each in one.unit.inputs}:
+        return
+    bases = [Path(os.path.realpath(job.candidate.base.place.file)) for job in work.jobs if job.manifests]
+    listing = {next((str(each) for each in base.parents if str(each) in folders), "") for base in bases} - {""}
+    for folder in sorted(listing):
+        shown, line = file_name(os.path.relpath(folder)), os.path.relpath(real, folder)
+        fix = f"its kustomization can list no file outside of it: apply {file_name(file)} before, or name a file in {shown}"
+        if not line.startswith(os.pardir):
+            fix = f"add this line to the resources of its kustomization: - {file_name(line)}"
+        options.note(f"{shown}: {fix}")
 
 
 def _report(work: ConversionWork) -> None:

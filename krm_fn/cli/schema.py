@@ -10,7 +10,7 @@ import click
 
 from krm_fn.base.errors import UsageError
 from krm_fn.changes import schema as diff_schema
-from krm_fn.cli import completion, deliveries, options
+from krm_fn.cli import completion, deliveries, options, suggest
 from krm_fn.config import repository_schema
 from krm_fn.config import schema as config_schema
 from krm_fn.config.keys import hint
@@ -29,6 +29,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "capacity": capacity_schema.schema,
     "explain": explain_schema.schema,
     "deliveries": deliveries.schema,
+    "suggest": suggest.schema,
     "plan": planning.schema,
     "prices": prices.schema,
 }
@@ -42,8 +43,8 @@ def schema(name: str, *, editor: bool, kubevirt_version: str | None) -> None:
     """Print a JSON Schema, for editors and CI.
 
     NAME is function-config, the schema of the function config; repository-config, that of .kubevirt-render.yaml; diff,
-    capacity, explain, deliveries or plan, that of the answer of the command with `-o json`; prices, that of the file of
-    `capacity --prices`. Without NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own
+    capacity, explain, deliveries, suggest or plan, that of the answer of the command with `-o json`; prices, that of the file
+    of `capacity --prices`. Without NAME, function-config is printed. With --editor, the schema is that of KubeVirt's own
     kinds in a release.
     """
     if kubevirt_version and not editor:

@@ -6,14 +6,14 @@ and the preference are none: they say where values come from.
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Callable, Iterator
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, Ref, annotations_of
 from krm_fn.base.paths import Path, as_map, copy, drop, get
-from krm_fn.base.quantity import Quantity
+from krm_fn.base.quantity import NANO, Quantity, parse
 from krm_fn.base.redaction import redact
 from krm_fn.base.value import Value
-from krm_fn.converting.instancetypes import Instancetype, Size, preference_name, size_of_guest
+from krm_fn.converting.instancetypes import GUEST, Instancetype, Size, preference_name, size_of_guest
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
@@ -45,7 +45,21 @@ SIZED: tuple[Path, ...] = (
     ("domain", "resources"),
 )
 NO_INSTANCE, NO_MEMORY = "its presets or its network are refused", "it has no memory"
+WORDS = ("instancetype", "preference")
 NAMES = frozenset(name for names in NAMED_BY.values() for name in names.values())
+
+Specs = tuple[Object | None, Object | None]  # of an instancetype and a preference
+Relations = tuple[tuple[int, ...], ...]
+# The sizes of an instance that are compared with one another while it runs. Those of memory come first.
+COMPARED: tuple[tuple[Path, ...], ...] = (
+    (GUEST, (*GUEST[:-1], "maxGuest"), *(("domain", "resources", key, "memory") for key in ("requests", "limits"))),
+    tuple(("domain", "cpu", key) for key in ("sockets", "maxSockets")),
+    (("domain", "cpu", "cores"),),
+    (("domain", "cpu", "threads"),),
+    tuple(("domain", "resources", key, "cpu") for key in ("requests", "limits")),
+)
+UNSET = -1
+BLOCKS = (NANO << 21, NANO << 30)  # to which memory is aligned, and without the second of which it can't grow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,10 +89,11 @@ class StartContext(Value):
 
 
 class Converted(Value):
-    """A VM with other matchers, and the paths that it lost for them, from its root."""
+    """A VM with other matchers, the paths that it lost for them, from its root, and what it refers to."""
 
     vm: Object
     dropped: tuple[Path, ...]
+    specs: Specs
 
 
 class InstanceChange(Value):
@@ -93,12 +108,13 @@ class Proof(Value):
     """What a conversion changes. `sort` is EXACT, HEADROOM, or DIFFERS. `fewer` names what the guest or the pod has less of.
 
     With HEADROOM, guest and pod have the same vCPUs, memory, requests and limits. The layout of the vCPUs differs, what the
-    guest may grow to, or whether the instance states requests that its pod has anyway.
+    guest may grow to, or whether the instance states requests that its pod has anyway. `relations`: see `relations_of`.
     """
 
     sort: str
     changes: tuple[InstanceChange, ...] = ()
     fewer: tuple[str, ...] = ()
+    relations: Relations = ()
 
     @property
     def is_of_sizes(self) -> bool:
@@ -156,9 +172,9 @@ def _shown(instance: Object) -> Object:
     return {"annotations": notes, "spec": stored_spec(as_map(instance["spec"]))}
 
 
-def has_traits(was: StartedVm, found: Instancetype) -> bool:
-    """False for an instancetype that surely changes more than sizes: it sets what the VM has otherwise."""
-    return all(get(was.instance["spec"], path) == value for path, value in found.traits if path[:1] == ("domain",))
+def has_traits(was: StartedVm, traits: Iterable[tuple[Path, Any]]) -> bool:
+    """False for an instancetype or a preference that surely changes more than sizes: it sets what the VM has otherwise."""
+    return all(get(was.instance["spec"], path) == value for path, value in traits if path[:1] == ("domain",))
 
 
 def converted(
@@ -169,47 +185,72 @@ def converted(
     `has` is its preference, `gets` one that it refers to from now on.
     """
     preference = gets or has
-    template, dropped = copy(as_map(get(vm, TEMPLATE))), list[Path]()
-    spec = preference.spec if preference else None
-    while conflicts := apply(copy(template), instancetype=found.spec, preference=spec, release=release):
+    specs = found.spec, preference.spec if preference else None
+    made = freed(get(vm, TEMPLATE), *specs, release)
+    if made is None:
+        return None
+    matchers: Object = {"instancetype": found.matcher}
+    if gets:
+        matchers["preference"] = {"kind": gets.ref.kind, "name": gets.ref.name}
+    template = tidied(made[0], get(vm, TEMPLATE), SIZED)
+    return Converted(
+        vm=with_matchers({**vm, "spec": {**vm["spec"], "template": template}}, matchers), dropped=made[1], specs=specs
+    )
+
+
+def freed(
+    template: Any, instancetype: Object, preference: Object | None, release: Release
+) -> tuple[Object, tuple[Path, ...]] | None:
+    """A template without what an instancetype gives, and the paths that are gone; None where it can't have one."""
+    template, dropped = copy(as_map(template)), list[Path]()
+    while conflicts := apply(copy(template), instancetype=instancetype, preference=preference, release=release):
         paths = [each.path for each in conflicts if each.path not in dropped]
         if not paths or any(path[: len(INSTANCE_SPEC)] != INSTANCE_SPEC for path in paths):
             return None
         for path in paths:
             drop(template, path[len(TEMPLATE) :])
         dropped += paths
-    for path in SIZED:
-        if get(template, ("spec", *path)) == {} and get(vm, (*INSTANCE_SPEC, *path)):
+    return template, tuple(dropped)
+
+
+def tidied(template: Object, was: Object, places: Iterable[Path]) -> Object:
+    """A template without the maps of its spec that were not empty and are now."""
+    for path in places:
+        if get(template, ("spec", *path)) == {} and get(was, ("spec", *path)):
             drop(template, ("spec", *path))
-    return Converted(vm=_referring(vm, template, found, gets), dropped=tuple(dropped))
+    return template
 
 
-def _referring(vm: Object, template: Object, found: Instancetype, gets: Found | None) -> Object:
-    """The VM with matchers before its template."""
-    matchers: Object = {"instancetype": found.matcher}
-    if gets:
-        matchers["preference"] = {"kind": gets.ref.kind, "name": gets.ref.name}
+def matchers_of(vm: Object) -> Object:
+    """The matchers that a VM has."""
+    return {key: value for key, value in as_map(vm.get("spec")).items() if key in WORDS}
+
+
+def with_matchers(vm: Object, matchers: Object) -> Object:
+    """The VM with these matchers, before its template; None takes one away."""
     spec: Object = {}
-    for key, value in vm["spec"].items():
+    for key, value in as_map(vm.get("spec")).items():
         if key == "template":
-            spec |= {**matchers, key: template}
-        elif key not in matchers:
-            spec[key] = value
-    return {**vm, "spec": spec}
+            spec |= matchers
+        if key not in matchers or key in spec:
+            spec.setdefault(key, value)
+    return {**vm, "spec": spec | {key: value for key, value in matchers.items() if key not in spec}}
 
 
-def again(vm: VmFacts, found: Instancetype, like: Converted) -> Converted:
+def specs_of(resolution: Resolution) -> Specs:
+    """What a VM refers to."""
+    size, preference = resolution.instancetype, resolution.preference
+    return size.spec if size else None, preference.spec if preference else None
+
+
+def again(vm: VmFacts, like: Converted) -> Converted:
     """The same for another VM of that shape."""
-    gets = None
-    if (matcher := get(like.vm, ("spec", "preference"))) != get(vm.vm, ("spec", "preference")):
-        gets = Found(spec={}, ref=_ref(matcher["kind"], matcher["name"]), origin="bundle")
-    template = copy(get(vm.resolution.vm, TEMPLATE))
+    given = vm.resolution.vm
+    template = copy(get(given, TEMPLATE))
     for path in like.dropped:
         drop(template, path[len(TEMPLATE) :])
-    for path in SIZED:
-        if get(template, ("spec", *path)) == {} and get(like.vm, (*INSTANCE_SPEC, *path)) is None:
-            drop(template, ("spec", *path))
-    return like.but(vm=_referring(vm.resolution.vm, template, found, gets))
+    template = tidied(template, get(given, TEMPLATE), SIZED)
+    return like.but(vm=with_matchers({**given, "spec": {**given["spec"], "template": template}}, matchers_of(like.vm)))
 
 
 def proof(
@@ -233,12 +274,8 @@ def proof(
 def _own_preference(found: Instancetype) -> Found | None:
     if found.topology is None:
         return None
-    ref = _ref(PREFERENCE.cluster_kind, preference_name(found))
+    ref = Ref(api_version=API_VERSION, kind=PREFERENCE.cluster_kind, namespace="", name=preference_name(found))
     return Found(spec=found.topology, ref=ref, origin="bundle")
-
-
-def _ref(kind: str, name: str) -> Ref:
-    return Ref(api_version=API_VERSION, kind=kind, namespace="", name=name)
 
 
 def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:
@@ -256,7 +293,21 @@ def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:
         )
     if was.pod.overhead.nanos != pod.overhead.nanos:  # KubeVirt's estimate of what it needs itself
         of_pod.append(_amounts(f"{POD}memoryOverhead", was.pod.overhead, pod.overhead))
-    return Proof(sort=sort, changes=(*changes, *of_pod), fewer=fewer)
+    return Proof(
+        sort=sort, changes=(*changes, *of_pod), fewer=fewer, relations=relations_of(was.instance["spec"], after["spec"])
+    )
+
+
+def relations_of(old: Object, new: Object) -> Relations:
+    """What a VM that runs notices of its sizes before and after: which are equal, which are larger, how memory is aligned."""
+    groups = [[_nanos(get(spec, path)) for spec in (old, new) for path in paths] for paths in COMPARED]
+    ranks = (tuple(map(sorted({UNSET, 0, *group}).index, group)) for group in groups)
+    return *ranks, tuple(each % block == 0 and each >= block for each in groups[0] for block in BLOCKS)
+
+
+def _nanos(value: object) -> int:
+    amount = parse(value)
+    return UNSET if amount is None else amount.nanos
 
 
 def is_of_resources(path: str) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any, Iterator, Self
 from krm_fn.base.objects import Object, text
-from krm_fn.base.paths import Path, as_map, canonical, copy, drop, get, put
+from krm_fn.base.paths import Path, as_map, canonical, copy, get, put
 from krm_fn.base.value import Value
-from krm_fn.converting.conversion import SIZED
+from krm_fn.converting.conversion import SIZED, WORDS, freed, matchers_of, tidied, with_matchers
 from krm_fn.kubevirt.configuration import Cluster, merged
 from krm_fn.kubevirt.expand import apply, apply_autoattach_preferences, expand, without_matchers
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
@@ -19,48 +19,20 @@ from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
 from krm_fn.kubevirt.releases import Release
 
-MATCHERS = ("instancetype", "preference")
 UNSET = object()
 CONFLICT = "the manifest sets values that the instancetype or the preference gives"
 
 
 def without_sizes(vm: Object, instancetype: Object, release: Release) -> Object:
     """The VM, or a part of one, without what an instancetype with this spec gives; the same object where it has none of it."""
-    if not isinstance(get(vm, INSTANCE_SPEC), dict):
+    was = get(vm, TEMPLATE)
+    made = freed(was, instancetype, None, release) if isinstance(get(vm, INSTANCE_SPEC), dict) else None
+    if made is None or not made[1]:
         return vm
-    template = copy(get(vm, TEMPLATE))
-    changed = False
-    while conflicts := apply(copy(template), instancetype=instancetype, preference=None, release=release):
-        for each in conflicts:
-            drop(template, each.path[len(TEMPLATE) :])
-        changed = True
-    if not changed:
-        return vm
-    for path in (*SIZED, ("domain",)):
-        if get(template, ("spec", *path)) == {} and get(vm, (*INSTANCE_SPEC, *path)):
-            drop(template, ("spec", *path))
-    spec = {**vm["spec"], "template": template} if template.get("spec") or len(template) > 1 else _without_template(vm["spec"])
+    template = tidied(made[0], was, (*SIZED, ("domain",)))
+    left = template.get("spec") or len(template) > 1
+    spec = {**vm["spec"], "template": template} if left else {key: vm["spec"][key] for key in vm["spec"] if key != "template"}
     return {**vm, "spec": spec} if spec else {key: value for key, value in vm.items() if key != "spec"}
-
-
-def _without_template(spec: Object) -> Object:
-    return {key: value for key, value in spec.items() if key != "template"}
-
-
-def matchers_of(vm: Object) -> Object:
-    """The matchers that a VM has."""
-    return {key: value for key, value in as_map(vm.get("spec")).items() if key in MATCHERS}
-
-
-def with_matchers(vm: Object, matchers: Object) -> Object:
-    """The VM with these matchers, before its template; None takes one away."""
-    spec: Object = {}
-    for key, value in as_map(vm.get("spec")).items():
-        if key == "template":
-            spec |= matchers
-        if key not in matchers or key in spec:
-            spec.setdefault(key, value)
-    return {**vm, "spec": spec | {key: value for key, value in matchers.items() if key not in spec}}
 
 
 class Rewriting(Value):
@@ -174,13 +146,13 @@ class ToFlat(Rewriting):
                 return CONFLICT
             more = _merge_patch(get(old, self.at), get(own, self.at))
         if isinstance(written, list):
-            start = tuple(_pointer((*self.at, "spec", key)) for key in MATCHERS)
+            start = tuple(_pointer((*self.at, "spec", key)) for key in WORDS)
             kept = [each for each in written if not text(as_map(each).get("path")).startswith(start)]
             return written if len(kept) == len(written) else [*kept, *_setting_all(more, self.at)]
         vm = get(written, self.at)
         if not isinstance(vm, dict) or not matchers_of(vm):
             return written
-        new = {**vm, "spec": {key: value for key, value in vm["spec"].items() if key not in MATCHERS}}
+        new = {**vm, "spec": {key: value for key, value in vm["spec"].items() if key not in WORDS}}
         return self._inside(written, merged(new, more))
 
 

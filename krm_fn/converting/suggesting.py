@@ -11,7 +11,7 @@ from itertools import islice
 from krm_fn.base.annotations import Any, Callable, Iterable, Iterator, Sequence
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.converting.conversion import (
     CLASSES,
@@ -30,7 +30,16 @@ from krm_fn.converting.conversion import (
     is_flat,
     proof,
 )
-from krm_fn.converting.instancetypes import DEFAULT_SCHEME, Choices, Instancetype, available, made_for, named, preferences
+from krm_fn.converting.instancetypes import (
+    DEFAULT_SCHEME,
+    Choices,
+    Instancetype,
+    available,
+    made_for,
+    named,
+    preferences,
+    traits,
+)
 from krm_fn.kubevirt.catalogue import Catalogue
 from krm_fn.kubevirt.facts import Found
 from krm_fn.kubevirt.fields.topology import counts, laid_out
@@ -39,6 +48,7 @@ from krm_fn.rules.facts.vms import VmFacts
 
 Tried = tuple[Instancetype, Converted, Proof]
 
+BEST = (CLASSES.index(EXACT), False, 0)  # the rank of an instancetype with which nothing changes
 NEAREST = 2  # larger instancetypes that are compared where none has the VM's size
 # Why there is no suggestion for a VM.
 NOT_STARTED = "KubeVirt starts no instance of it: {}"
@@ -66,7 +76,6 @@ class Suggestion(Value):
     """The nearest instancetype for one VM. `sort` is one of CLASSES; with NONE, `reason` says why, and there is none.
 
     `own` is the instancetype that would be made for it, `own_proof` what that would change, and `nearest` the best that exists.
-    `key` is equal for VMs of one shape, None where the VM shares it with none.
     """
 
     facts: VmFacts
@@ -78,7 +87,6 @@ class Suggestion(Value):
     own: Instancetype | None = None
     own_proof: Proof = Proof(sort=EXACT)
     nearest: Instancetype | None = None
-    key: Any = None
 
     @property
     def preference(self) -> str:
@@ -101,7 +109,7 @@ class Suggesting:
         self._choices: dict[str, Choices] = {}
         self._known: dict[Any, Suggestion] = {}
         self._names: dict[str, Object] = {}
-        self._layouts: dict[str, list[Found]] = {}
+        self._layouts: dict[str, list[tuple[Found, list[tuple[Path, Any]]]]] = {}
 
     def all(self, vms: Iterable[VmFacts]) -> Iterator[Suggestion]:
         """The suggestion for each flat VM, in order."""
@@ -113,11 +121,11 @@ class Suggesting:
         if key is None:
             return self._new(vm)
         if key not in self._known:
-            self._known[key] = self._new(vm).but(key=key)
+            self._known[key] = self._new(vm)
         known = self._known[key]
         if known.facts is vm or known.instancetype is None or known.converted is None:
             return known.but(facts=vm)
-        return known.but(facts=vm, converted=again(vm, known.instancetype, known.converted))
+        return known.but(facts=vm, converted=again(vm, known.converted))
 
     def _new(self, vm: VmFacts) -> Suggestion:
         around = self._around(vm)
@@ -174,9 +182,10 @@ class Suggesting:
         wanted = {key: count or 1 for key, count in counts(as_map(get(was.instance, ("spec", "domain", "cpu")))).items()}
         namespace = effective_namespace(was.facts.entry.obj)
         if namespace not in self._layouts:
-            self._layouts[namespace] = list(preferences(around.bundle, self._resolver, self._catalogue, namespace))
-        for each in self._layouts[namespace]:
-            if laid_out(was.size.vcpus, each.spec, was.facts.release) == wanted:
+            found = preferences(around.bundle, self._resolver, self._catalogue, namespace)
+            self._layouts[namespace] = [(each, [*traits(None, each.spec, was.facts.release)]) for each in found]
+        for each, sets in self._layouts[namespace]:
+            if has_traits(was, sets) and laid_out(was.size.vcpus, each.spec, was.facts.release) == wanted:
                 yield from (found for found in _proven([tried[0]], was, around, each) if found[2].sort == EXACT)
 
     def _own(self, was: StartedVm, around: StartContext) -> Tried | None:
@@ -205,15 +214,20 @@ class Suggesting:
 
 
 def _proven(found: Iterable[Instancetype], was: StartedVm, around: StartContext, gets: Found | None) -> Iterator[Tried]:
-    """The VM with each of the instancetypes that change nothing but its size, and with a preference that it gets."""
+    """The VM with each of the instancetypes that change nothing but its size, and with a preference that it gets.
+
+    Nothing is tried behind the first one with which nothing changes.
+    """
     for each in found:
-        if not has_traits(was, each):
+        if not has_traits(was, each.traits):
             continue
         plain = proof(was, each, around)
         if plain and plain[1].is_of_sizes:
             made = proof(was, each, around, gets=gets) if gets else plain
             if made:
                 yield (each, *made)
+            if made and _rank((each, *made)) == BEST:
+                return
 
 
 def _rank(tried: Tried) -> tuple[int, bool, int]:

@@ -33,6 +33,7 @@ from krm_fn.migrate.forms import (
     MATCHER,
     RUNNING,
     VOLUMES,
+    Migration,
     follow_flavor,
     hold_flavor,
     hold_namesake,
@@ -48,7 +49,6 @@ from krm_fn.migrate.forms import (
     unset_idle_preferences,
     with_value,
 )
-from krm_fn.migrate.migration import Migration
 from krm_fn.migrate.presets import migrate_presets
 from krm_fn.pipeline.modes import replaced
 from krm_fn.rules import registry
@@ -57,7 +57,7 @@ from krm_fn.rules.facts.migrations import Leftover, MigrationFacts
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from krm_fn.migrate.migration import User
+    from krm_fn.migrate.forms import User
 
     Step = Callable[[Object, Entry, Migration], Object]
 

@@ -1,4 +1,4 @@
-"""Changes that need only one object: kinds, API versions, keys, names, and VMs with a flavor.
+"""One migration, and the changes that need only one object: kinds, API versions, keys, names, and VMs with a flavor.
 
 These become VMs with an instancetype, which needs memory. A flavor without memory, as up to 0.53, cannot become one: its values
 are written into the VMs that refer to it.
@@ -6,24 +6,106 @@ are written into the VMs that refer to it.
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Any
-from krm_fn.base.bundle import Entry
-from krm_fn.base.objects import Object, kind_of, text
-from krm_fn.base.paths import Path, as_list, as_map, copy, get, put
+from functools import cached_property
+from itertools import product
+
+from krm_fn.base.annotations import Any, Sequence
+from krm_fn.base.bundle import Bundle, Entry, effective_namespace, is_cluster_kind
+from krm_fn.base.objects import Object, kind_of, name_of, text
+from krm_fn.base.paths import Path, as_list, as_map, copy, get, put_in
+from krm_fn.base.value import Value
 from krm_fn.kubevirt.api_versions import FIRST_API_VERSION, present_form
 from krm_fn.kubevirt.expand import apply
-from krm_fn.kubevirt.facts import Found, ResolutionError
+from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
 from krm_fn.kubevirt.fields.topology import DEPRECATED
 from krm_fn.kubevirt.holders import TEMPLATE, template_path, vm_path
 from krm_fn.kubevirt.presets.era import EXCLUDE, FIRST_EXCLUDE
+from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.removed_fields import removed_fields
-from krm_fn.kubevirt.resolve import INSTANCETYPE
+from krm_fn.kubevirt.resolve import INSTANCETYPE, MATCHERS, Matcher, Resolver
 from krm_fn.kubevirt.resolve.flavors import FLAVOR, present_preference
+from krm_fn.rules.facts.migrations import Leftover
 
-TYPE_CHECKING = False
 
-if TYPE_CHECKING:
-    from krm_fn.migrate.migration import Migration, User
+class User(Value):
+    """A VM of the bundle: its object's entry, its path there, and the objects that its matchers refer to."""
+
+    entry: Entry
+    path: Path
+    vm: Object
+    resolution: Resolution
+
+
+class Migration:
+    """The data that the changes read, and the list of parts that they cannot migrate."""
+
+    def __init__(self, bundle: Bundle, release: Release) -> None:
+        self.bundle, self.release = bundle, release
+        self.leftovers: list[Leftover] = []
+        self._resolver = Resolver(bundle=bundle, release=release, catalogue=None)
+        self._named: dict[tuple[str, str], dict[tuple[str, str], list[Entry]]] = {}
+
+    def add_leftover(self, entry: Entry, reason: str, path: Path = (), **more: Any) -> None:
+        """Note that a part stays as it is. `more`: `current`, and the values that the reason needs."""
+        known = {"current": more.pop("current")} if "current" in more else {}
+        self.leftovers.append(Leftover(entry=entry, reason=reason, path=path, detail=tuple(more.items()), **known))
+
+    @cached_property
+    def users(self) -> dict[int, User]:
+        """All VMs of the bundle, including those in pools, with the objects that their matchers refer to, by their entries."""
+        found = {}
+        for entry, path in ((entry, vm_path(entry.obj)) for entry in self.bundle.entries):
+            if path is not None:
+                vm = get(entry.obj, path)
+                resolution = self._resolver.resolve(vm, namespace=effective_namespace(entry.obj))
+                found[id(entry)] = User(entry=entry, path=path, vm=vm, resolution=resolution)
+        return found
+
+    def user(self, entry: Entry) -> User | None:
+        """The VM of an entry; None if it holds no VM."""
+        return self.users.get(id(entry))
+
+    def users_of_preference(self, entry: Entry) -> Sequence[User]:
+        """The VMs that refer to this preference of the bundle."""
+        return self._by_preference.get(id(entry), ())
+
+    @cached_property
+    def _by_preference(self) -> dict[int, list[User]]:
+        found: dict[int, list[User]] = {}
+        for user in self.users.values():
+            preference = user.resolution.preference
+            if preference and preference.entry:
+                found.setdefault(id(preference.entry), []).append(user)
+        return found
+
+    def pointer(self, revision: str, field: str) -> tuple[Matcher, Object] | None:
+        """The first matcher of a VM, as written, that names a revision with an object for `field`; None if there is none."""
+        return self._pointers.get((revision, field)) if revision else None
+
+    @cached_property
+    def _pointers(self) -> dict[tuple[str, str], tuple[Matcher, Object]]:
+        found: dict[tuple[str, str], tuple[Matcher, Object]] = {}
+        for user, matcher in product(self.users.values(), (*MATCHERS, FLAVOR)):
+            written = as_map(get(user.vm, ("spec", matcher.field)))
+            found.setdefault((text(written.get("revisionName")), matcher.payload or matcher.field), (matcher, written))
+        return found
+
+    def is_taken(self, entry: Entry) -> bool:
+        """True if another object has the kind and the name that this object would get."""
+        form = present_form(entry.obj, self.release)
+        if form is None or not name_of(entry.obj):  # the cluster generates different names for these
+            return False
+        group, kind = form[0].partition("/")[0], form[1]
+        if (group, kind) not in self._named:
+            self._named[group, kind] = {}
+            for other in self.bundle.of_kind(kind, group):
+                self._named[group, kind].setdefault(_name(other, kind), []).append(other)
+        return any(other is not entry for other in self._named[group, kind].get(_name(entry, kind), ())[:2])
+
+
+def _name(entry: Entry, kind: str) -> tuple[str, str]:
+    """Namespace and name of an object of that kind; "" is the namespace of cluster kinds."""
+    return "" if is_cluster_kind(kind) else effective_namespace(entry.obj), name_of(entry.obj)
 
 
 HELD: Object = {}  # compared by identity
@@ -45,13 +127,7 @@ def renamed(value: Object, names: dict[str, str]) -> Object:
 
 def with_value(obj: Object, path: Path, value: Any) -> Object:
     """The object with a new value at a path; the same object if it has that value."""
-    if get(obj, path) is value:
-        return obj
-    if not path:
-        new: Object = value
-        return new
-    new = copy(obj)
-    put(new, path, value)
+    new: Object = obj if get(obj, path) is value else put_in(obj, path, value)
     return new
 
 

@@ -34,7 +34,7 @@ from krm_fn.pipeline.modes import replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.migrate.migration import Migration
+    from krm_fn.migrate.forms import Migration
 
 Misfit = tuple[str, Path, Any]
 

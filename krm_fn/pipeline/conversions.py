@@ -6,11 +6,11 @@ from functools import partial
 
 from krm_fn.base.annotations import Any, Iterator, Mapping
 from krm_fn.base.bundle import effective_namespace
-from krm_fn.base.objects import Object, name_of
+from krm_fn.base.objects import Object, kind_of, name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.base.quantity import parse
-from krm_fn.converting import usage
 from krm_fn.converting.conversion import (
+    COMPARED,
     EXACT,
     HEADROOM,
     NO_INSTANCE,
@@ -22,21 +22,36 @@ from krm_fn.converting.conversion import (
     judged,
     started,
 )
+from krm_fn.converting.instancetypes import Fit, Peak, PeakKey, smaller
 from krm_fn.converting.suggesting import ConversionWish, Suggesting, Suggestion
-from krm_fn.converting.usage import Fit, Peak
 from krm_fn.kubevirt import catalogue
+from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.pods import LaunchContext, pod_size
 from krm_fn.kubevirt.pods.amounts import ZERO, minus, read
 from krm_fn.kubevirt.presets.index import NONE
 from krm_fn.kubevirt.releases import is_measured
 from krm_fn.kubevirt.resolve import MATCHERS, Resolver
-from krm_fn.pipeline.starts import Starts
+from krm_fn.pipeline.equivalents import compiled, dumped
+from krm_fn.pipeline.starts import OTHERS, PLACES, Starts
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.completed import ConversionFacts
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.sizing.demands import rendered
 
+# What is read of a VM without the numbers of its sizes.
+SIZES: tuple[Path, ...] = tuple(("spec", "template", "spec", *path) for group in COMPARED for path in group)
+DEDICATED: Path = ("spec", "domain", "cpu", "dedicatedCpuPlacement")
 LIMIT: Path = ("spec", "domain", "resources", "limits", "memory")
+
+
+def sized(value: Any, _: object) -> Any:
+    """A size of which only its sign counts."""
+    amount = parse(value)
+    return () if amount and amount.nanos > 0 else value
+
+
+sizeless = compiled([*PLACES, *OTHERS, *((path, sized) for path in SIZES)])
+sizeless_type = compiled([(("cpu", "guest"), sized), (("memory", "guest"), sized)])
 
 
 class Conversions:
@@ -49,24 +64,39 @@ class Conversions:
         shipped = facts.config.catalogue != "none" and facts.cluster.deploys_catalogue(facts.release)
         known = catalogue.of(facts.release) if shipped else None
         resolver = Resolver(bundle=facts.bundle, release=facts.release, catalogue=known)
-        self._suggesting = Suggesting(self.around, resolver, known, self._key, wish)
+        self._suggesting = Suggesting(self.around, resolver, known, self.key, wish)
 
-    def _key(self, vm: VmFacts) -> Any:
+    def key(self, vm: VmFacts) -> Any:
         """All that the suggestion for a VM depends on; its namespace only where one has instancetypes of its own."""
         key = self._starts.key(vm)
         return key[1:] if key and not self._is_divided else key
+
+    def effect_key(self, found: Suggestion) -> Any:
+        """What decides what a conversion does to a VM that runs: its sizes count only as they compare. None where unknown."""
+        vm, made = found.facts, found.converted
+        key = self._starts.key(vm, sizeless)
+        if key is None or made is None:
+            return None
+        given = dumped([sizeless_type(made.specs[0], {}), made.specs[1], *map(vm.vm["spec"].get, ("running", "runStrategy"))])
+        return key, given, made.dropped, found.proof.relations, tuple(each.path for each in found.proof.changes)
 
     def suggestions(self) -> Iterator[Suggestion]:
         """The suggestion for each flat VM of the bundle itself."""
         return self._suggesting.all(self.vms)
 
-    def fits(self, peaks: Mapping[usage.Key, Peak], spare: int) -> Iterator[Fit]:
+    def fits(self, peaks: Mapping[PeakKey, Peak], spare: int) -> Iterator[Fit]:
         """The VMs of which peaks are known, each with an instancetype that is smaller and holds these and some percent more."""
         for vm in self.vms:
             key = effective_namespace(vm.entry.obj), name_of(vm.entry.obj)
             if (was := self.before(vm) if key in peaks else None) is not None:
-                found = usage.smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
+                found = smaller(self._suggesting.choices(vm, self.around(vm)), was.size, peaks[key], spare)
                 yield Fit(namespace=key[0], name=key[1], size=was.size, peak=peaks[key], smaller=found)
+
+    @property
+    def world(self) -> list[Object]:
+        """What instances depend on, without VMs and what these refer to."""
+        apart = {*(kind for _, kind in SERVED), *(kind for matcher in MATCHERS for kind in matcher.kinds)}
+        return [entry.obj for entry in self._facts.bundle.entries if kind_of(entry.obj) not in apart]
 
     @property
     def vms(self) -> list[VmFacts]:
@@ -119,7 +149,7 @@ def _size(instance: Object, around: LaunchContext) -> PodSize:
     """The size of the pod of an instance; nothing where KubeVirt renders none."""
     pod = rendered(instance, around, pod_size).result.get("pod", {})
     requests, limits, overhead = read(pod.get("requests")), read(pod.get("limits")), parse(pod.get("memoryOverhead")) or ZERO
-    is_limited = get(instance, LIMIT) is not None
+    is_limited = get(instance, LIMIT) is not None or get(instance, DEDICATED)  # whose pod has the same limits as requests
     for amounts in (requests, *([limits] if is_limited else ())):
         if "memory" in amounts:
             amounts["memory"] = minus(amounts["memory"], overhead)

@@ -14,7 +14,7 @@ from krm_fn.kubevirt.holders import Holder
 from krm_fn.kubevirt.migratability import Assessment, assessed
 from krm_fn.kubevirt.pods import LaunchContext
 from krm_fn.kubevirt.pods.launch import Launch
-from krm_fn.pipeline.equivalents import Row, compiled, dumped, notes, nothing
+from krm_fn.pipeline.equivalents import Reading, Row, compiled, dumped, notes, nothing
 from krm_fn.pipeline.own_texts import KEY, TEXTS
 from krm_fn.pipeline.stopped import Instances
 from krm_fn.rules.facts.admission import AdmissionFacts
@@ -81,14 +81,17 @@ class Starts:
             self._assessed[key] = None if instance is None else assessed(Launch(instance, self._around(namespace)))
         return self._assessed[key]
 
-    def key(self, vm: VmFacts) -> tuple[Any, ...] | None:
-        """All that the pod of a VM depends on, None where that may be more than is looked at here."""
+    def key(self, vm: VmFacts, reading: Reading = read) -> tuple[Any, ...] | None:
+        """All that the pod of a VM depends on, None where that may be more than is looked at here.
+
+        `reading` may leave out more.
+        """
         given = vm.resolution.vm
         reserved = any(get(disk, ("lun", "reservation")) for disk in as_list(get(given, DISKS)))
         if self.instances.presets or reserved:
             return None
         labels = labels_of(given) if self._facts.cluster.setting(TRACKED_BY) else None
-        found = dumped({**read(given, {}), "metadata": (), "labels": labels})
+        found = dumped({**reading(given, {}), "metadata": (), "labels": labels})
         sources = [each.spec for each in (vm.resolution.instancetype, vm.resolution.preference) if each]
         self._specs.update({id(spec): spec for spec in sources})  # so that no other gets its id
         tables = [each and each.table for each in (vm.resolution.instancetype, vm.resolution.preference)]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base.objects import Object, Ref, ref_of
 from krm_fn.base.paths import get
-from krm_fn.converting.rewriting import Rewriting, ToInstancetype, matchers_of
+from krm_fn.converting.conversion import matchers_of
+from krm_fn.converting.rewriting import Rewriting, ToInstancetype
 from krm_fn.converting.suggesting import ConversionWish, Suggestion
 from krm_fn.kubevirt.holders import vm_path
 from krm_fn.pipeline.capacity import facts_of
@@ -37,15 +38,11 @@ NOT_WRITTEN = "an alias, an anchor or a tag stands in its text"
 
 
 class VmDocument(NamedTuple):
-    """A document that says something of a VM: where it is written, what it has, and the path of the VM in the object."""
+    """A document that says something of a VM: where it is written, what it has, and the place by its resolved name."""
 
     place: WritingPlace
     written: Any
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        file, item, path, inside = self.place
-        return os.path.realpath(file), item, path, inside
+    key: tuple[Any, ...]
 
 
 class WrittenVm(NamedTuple):
@@ -106,13 +103,18 @@ def located(material: Material, facts: VmFacts, change: Rewriting, unit: str) ->
     written = _written(text, base) if base and text else None
     if base is None or not isinstance(written, dict) or vm_path(written) is None:
         return UNKNOWN
-    return WrittenVm(unit, facts, change, VmDocument(base, written), tuple(VmDocument(*each) for each in patches))
+    return WrittenVm(unit, facts, change, _document(base, written), tuple(_document(*each) for each in patches))
 
 
 def _written(text: StreamText | ListText, place: WritingPlace) -> Any:
     """What stands at a place of a text, None where that is no stream."""
     is_there = not isinstance(text, ListText) and 0 <= place.item < len(text.items)
     return get(text.items, (place.item, *place.path)) if is_there else None
+
+
+def _document(place: WritingPlace, written: Any) -> VmDocument:
+    file, item, path, inside = place
+    return VmDocument(place, written, (os.path.realpath(file), item, path, inside))
 
 
 class BaseEdit(NamedTuple):
@@ -173,12 +175,13 @@ def _fix(part: VmDocument, new: Any) -> Fix:
 
 def texts(edits: Sequence[BaseEdit]) -> tuple[list[NewText], list[BaseEdit]]:
     """The new texts of files, and the edits that can't be written, which are not in the texts."""
-    left: list[BaseEdit] = []
+    written, left = list(edits), list[BaseEdit]()
     while True:
-        wanted = [fix for each in edits for fix in each.fixes]
-        made = list(rewritten(wanted))
-        failed = {fix.place for fix in wanted} - {fix.place for each in made for fix in each.fixes}
-        if not failed:
+        wanted = {fix.place: fix for each in written for fix in each.fixes}
+        made = list(rewritten(wanted.values()))
+        done = [fix for each in made for fix in each.fixes]
+        if len(done) == len(wanted):
             return made, left
-        left += (each for each in edits if any(fix.place in failed for fix in each.fixes))
-        edits = [each for each in edits if not any(fix.place in failed for fix in each.fixes)]
+        failed = wanted.keys() - {fix.place for fix in done}
+        left += (each for each in written if any(fix.place in failed for fix in each.fixes))
+        written = [each for each in written if not any(fix.place in failed for fix in each.fixes)]

@@ -154,7 +154,8 @@ def rewritten(fixes: Iterable[Fix], named: Container[str] = ()) -> Iterator[NewT
     """
     by_file: dict[str, dict[Place, Fix]] = {}
     for fix in fixes:
-        by_file.setdefault(os.path.realpath(fix.file), {})[fix.place] = fix
+        place = fix.place
+        by_file.setdefault(place[0], {})[place] = fix
     for wanted in by_file.values():
         file = next(iter(wanted.values())).file
         try:

@@ -9,7 +9,7 @@ import os
 import re
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from krm_fn import yamlio
@@ -147,7 +147,7 @@ class Sources(Value):
         """The objects of all sources, in order."""
         return [item for source in self.sources for item in source.items]
 
-    @property
+    @cached_property
     def places(self) -> list[tuple[str, int]]:
         """File and index within the file of each of `items`."""
         return [place for source in self.sources for place in source.places]

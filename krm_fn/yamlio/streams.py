@@ -211,7 +211,8 @@ class PlainStream(StreamText):
 
     def respelled(self, item: int, new: Any, *, expand: bool = False) -> str:
         layout = self.layouts[item]
-        if layout and layout != ODD and not (expand or self.successors or self.quotes):
+        as_written = expand or self.successors or (self.quotes and replaces_text(self.items[item], new))
+        if layout and layout != ODD and not as_written:
             text, (start, end) = self.text_of(item), self.spans[item]
             content = text[start:end]
             try:
@@ -220,6 +221,15 @@ class PlainStream(StreamText):
             except NotPlain:
                 pass
         return super().respelled(item, new, expand=expand)
+
+
+def replaces_text(old: Any, new: Any) -> bool:
+    """True where a text becomes another one."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        return any(key in new and new[key] is not value and replaces_text(value, new[key]) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return any(one is not other and replaces_text(one, other) for one, other in zip(old, new, strict=False))
+    return isinstance(old, str) and isinstance(new, str) and old != new
 
 
 def _span(text: str, start: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from krm_fn.base.annotations import Any, Callable, Iterable, Iterator, Mapping, Sequence
-from krm_fn.base.paths import Path
+from krm_fn.base.paths import Path, get
 from krm_fn.base.value import Value
 from krm_fn.yamlio.layout import breaks, column_of, line_start, newline_of
 
@@ -20,6 +20,7 @@ ENTRY, DOCUMENT, EXACT = range(3)
 STRIDE = 1 << 13  # characters; each line break is counted once per stride
 # An item of more than LARGEST bytes with fewer than one value per SPARSE bytes is neither an object nor a List of objects.
 LARGEST, SPARSE = 16 << 20, 1 << 10
+MARKS = "&*!"  # one of them is in each anchor, alias and tag
 
 
 class Piece(Value):
@@ -140,6 +141,8 @@ class Text:
 
         if not 0 <= item < len(self.pieces):
             return False
+        if not (self.is_bloated(item) or any(mark in self.text_of(item) for mark in MARKS)):
+            return get(self.items[item], path, self) is not self
         looked_at = self._looked_at(item)
         node = looked_at.root
         for step in (*path, None):

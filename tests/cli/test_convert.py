@@ -6,6 +6,7 @@ import json
 
 import pytest
 from checking import run
+from jsonschema import Draft202012Validator
 from trees import tree
 
 BASE = """\
@@ -260,6 +261,22 @@ def test_a_kustomization_that_can_not_be_built_stops_no_other(tmp_path):
     assert (root / "broken/vm.yaml").read_text() == BASE
 
 
+def test_files_with_the_same_text_get_what_their_own_cluster_has(tmp_path):
+    own = (
+        "apiVersion: instancetype.kubevirt.io/v1beta1\nkind: VirtualMachineClusterInstancetype\nmetadata: {name: ours}\n"
+        "spec: {cpu: {guest: 2}, memory: {guest: 8Gi}}\n"
+    )
+    clusters = "kind: RenderVirtualMachines\nspec: {clusters: [{name: a, targets: [a]}, {name: b, targets: [b]}]}\n"
+    tree(
+        tmp_path, {".git/HEAD": "", ".kubevirt-render.yaml": clusters, "a/vm.yaml": BASE, "b/vm.yaml": BASE, "b/own.yaml": own}
+    )
+    tree(tmp_path, {"a/kustomization.yaml": "resources: [vm.yaml]\n"})
+    tree(tmp_path, {"b/kustomization.yaml": "resources: [vm.yaml, own.yaml]\n"})
+    code, _, err = run("convert", ".", cwd=tmp_path)
+    names = [(tmp_path / name / "vm.yaml").read_text().splitlines()[-1].strip() for name in "ab"]
+    assert (code, names) == (0, ["name: u1.large", "name: ours"]), err
+
+
 def test_a_base_stays_where_a_replacement_would_bring_a_size_back(tmp_path):
     replacement = (
         "resources: [../base]\nconfigMapGenerator: [{name: size, literals: [sockets=4]}]\nreplacements:\n"
@@ -390,6 +407,36 @@ def test_what_is_made_goes_into_a_file_that_is_converted(tmp_path):
     assert "---\napiVersion: instancetype.kubevirt.io/v1beta1\n" in found
 
 
+def test_what_is_made_keeps_the_line_ends_and_the_mark_of_its_file(tmp_path):
+    tree(tmp_path, {"vm.yaml": ODD})
+    (tmp_path / "sizes.yaml").write_bytes(b"\xef\xbb\xbf# ours\r\nkind: ConfigMap\r\napiVersion: v1\r\n")
+    assert run("convert", "--own", "sizes.yaml", "vm.yaml", cwd=tmp_path)[0] == 0
+    found = (tmp_path / "sizes.yaml").read_bytes()
+    assert found.startswith(b"\xef\xbb\xbf# ours\r\nkind: ConfigMap\r\napiVersion: v1\r\n---\r\n")
+    assert b'name: "2vcpu-9gi"\r\n' in found
+    assert found.count(b"\n") == found.count(b"\r\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "note"),
+    [
+        ("base/sizes.yaml", "base: add this line to the resources of its kustomization: - sizes.yaml"),
+        ("base/more/sizes.yaml", "base: add this line to the resources of its kustomization: - more/sizes.yaml"),
+        (
+            "sizes.yaml",
+            "base: its kustomization can list no file outside of it: apply sizes.yaml before, or name a file in base",
+        ),
+    ],
+)
+def test_the_kustomization_that_lacks_what_is_made_is_named(tmp_path, file, note):
+    root = repository(tmp_path, {"a": PLAIN}, base=ODD)
+    (root / "base/more").mkdir()
+    assert f"{NOTE}{note}" in run("convert", "--own", file, ".", cwd=root)[2].splitlines()
+    tree(root, {"base/kustomization.yaml": f"resources: [vm.yaml, {file.removeprefix('base/')}]\n", "base/vm.yaml": ODD})
+    if file.startswith("base/"):
+        assert "its kustomization" not in run("convert", "--own", file, ".", cwd=root)[2]
+
+
 def test_what_is_made_is_not_appended_to_json(tmp_path):
     tree(tmp_path, {"vm.yaml": ODD, "sizes.json": "{}"})
     code, _, err = run("convert", "--own", "sizes.json", ".", cwd=tmp_path)
@@ -423,6 +470,25 @@ def test_vms_of_one_shape_are_one_group(tmp_path):
         ),
     ]
     assert found["summary"] == {"exact": 4, "headroom": 0, "differs": 0, "none": 0}
+
+
+def test_the_schema_fits_what_suggest_prints(tmp_path):
+    vm = "\n".join(f"  {line}" for line in BASE.splitlines()[1:])
+    template = f"apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {{name: t}}\nobjects:\n-{vm[1:]}\n"
+    asking = BASE.replace("devices: {}", "resources: {requests: {cpu: 2}}\n        devices: {}")
+    shapes = {"web": ODD, "huge": BASE.replace("8Gi", "9Ti"), "asking": asking, "layout": HEADROOM}
+    vms = "---\n".join(text.replace("name: web", f"name: {name}") for name, text in shapes.items())
+    tree(tmp_path, {"t.yaml": template, "vms.yaml": vms, "k/vm.yaml": BASE, "k/kustomization.yaml": "resources: [vm.yaml]\n"})
+    tree(tmp_path, {"use.csv": "namespace,name,vcpus,memory\ndefault,web,0.5,2Gi\ndefault,huge,0.5,9Ti\n"})
+    schema = json.loads(run("schema", "suggest", cwd=tmp_path)[1])
+    Draft202012Validator.check_schema(schema)
+    seen = set()
+    for words in ((), ("--own",), ("--own", "--allow-smaller"), ("--usage", "use.csv"), ("--own", "--preference", "linux")):
+        found = json.loads(run("suggest", ".", "-o", "json", *words, cwd=tmp_path)[1])
+        assert [error.message for error in Draft202012Validator(schema).iter_errors(found)] == []
+        seen |= {*found, *(key for each in found["vms"] for key in each), *(key for each in found["groups"] for key in each)}
+    parts = schema["properties"]
+    assert seen == {*parts, *(key for part in ("vms", "groups") for key in parts[part]["items"]["properties"])}
 
 
 def test_a_row_of_csv_has_the_class_and_the_file(tmp_path):
