@@ -26,7 +26,6 @@ from krm_fn.kubevirt.updates.migration import is_too_long
 from krm_fn.kubevirt.updates.starting import Start
 from krm_fn.kubevirt.updates.stored_form import stored
 from krm_fn.kubevirt.updates.transition import Transition, fresh, transition
-from krm_fn.live.dumps import is_live
 
 TYPE_CHECKING = False
 
@@ -71,8 +70,8 @@ def _updated(pair: Pair) -> MigratableKeys:
 
 
 def _writer(pair: Pair) -> Writer:
-    """How the new object reaches the cluster. Two live objects are two states of it: a change is what the API server stores."""
-    if is_live(pair.old.obj) and is_live(pair.new.obj):
+    """How the new object reaches the cluster. Two objects with a uid are two states of one: the API server has stored both."""
+    if all(metadata(each.obj).get("uid") for each in (pair.old, pair.new)):
         return by_replacement if pair.is_edited else not_at_all
     return applied if pair.how.apply else by_replacement
 
