@@ -21,7 +21,7 @@ from krm_fn.base.console import NAME, file_name
 from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
 from krm_fn.base.value import Value
-from krm_fn.sources.files import Stamp, check_regular, leads_out, stamp_of
+from krm_fn.sources.files import Stamp, check_regular, refuse_links_out, stamp_of
 
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -253,8 +253,7 @@ def write(file: str, data: bytes) -> None:
     What is no plain file, such as a pipe, and what can't be replaced without a loss is written in its place. Raises: InputError
     for a link out of the repository, OSError with the file's name.
     """
-    if leads_out(file):
-        raise InputError("this symbolic link points outside the repository; name the target file instead", file=file)
+    refuse_links_out([file])
     if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113
         _write_in_place(file, data)
         return

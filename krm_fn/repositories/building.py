@@ -25,7 +25,7 @@ from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.kustomization import FILES, is_remote, joined, read
 from krm_fn.repositories.types import Kustomization, Problem, Target
 from krm_fn.rules.input.kustomization_not_built import MESSAGES, message
-from krm_fn.sources.files import is_file, is_in_repository, is_unsaved, is_within, refuse_links_out, repository
+from krm_fn.sources.files import FOLLOW, is_file, is_in_repository, is_unsaved, is_within, refuse_links_out, repository
 from krm_fn.sources.steps import Step
 
 # The seconds that a kustomization may take to build; Argo CD has the same limit.
@@ -152,7 +152,7 @@ def printed(folder: str, *, timeout: float, flags: Sequence[str] = (), network: 
     using = builder(network=network)
     if using is None:
         raise InputError(f"neither kustomize nor kubectl is on the PATH to build {folder}; install one of them")
-    refuse_links_out([] if follow else [folder])
+    refuse_links_out([] if follow else [folder], FOLLOW)
     roots = [] if follow or not is_in_repository(folder) else [repository(folder), os.curdir]
     target = target_of(folder, roots)
     refuse(target and barred(target, network=network))

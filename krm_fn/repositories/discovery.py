@@ -15,7 +15,7 @@ from krm_fn.repositories.charts import charts
 from krm_fn.repositories.graph import Graph, GraphNode
 from krm_fn.repositories.kustomization import FILES, joined
 from krm_fn.repositories.types import Discovery, Problem, Target
-from krm_fn.sources.files import CHART, LARGEST, Paths, folder_of, is_within, refuse_links_out, repository
+from krm_fn.sources.files import CHART, FOLLOW, LARGEST, Paths, folder_of, is_within, refuse_links_out, repository
 
 # What belongs to a Helm chart: its own files, and the folders in which charts have YAML files.
 OF_CHART = expression(r"(?:Chart|requirements|values[^/]*)\.ya?ml|(?:templates|charts|crds|ci)/.*")
@@ -33,7 +33,7 @@ def discover(
     nothing is read beyond the repository that the folders are in, or the folder `reach`.
     Raises: InputError where a folder can't be listed, or is a link out of its repository.
     """
-    refuse_links_out(() if follow else folders)
+    refuse_links_out(() if follow else folders, FOLLOW)
     named = [joined(".", folder) for folder in folders]
     paths = Paths(named, follow=follow, templates=False, names=FILES)
     files = tuple(dict.fromkeys(joined(".", file) for folder in named for file in paths.files(folder)))

@@ -247,12 +247,13 @@ def is_outside(path: str) -> bool:
     return any(not is_within(path, [os.path.realpath(root)]) for root in roots)
 
 
-def refuse_links_out(paths: Iterable[str]) -> None:
+FOLLOW = "name its target, or, in a folder that you trust, use --follow-links"
+
+
+def refuse_links_out(paths: Iterable[str], fix: str = "name the target file instead") -> None:
     """Raises: InputError for a path that is a link out of its git tree: whoever writes the tree decides where that leads."""
-    for path in paths:
-        if leads_out(path):
-            fix = "name its target, or, in a folder that you trust, use --follow-links"
-            raise InputError(f"this symbolic link points outside the repository; {fix}", file=Path(path).as_posix())
+    for path in filter(leads_out, paths):
+        raise InputError(f"this symbolic link points outside the repository; {fix}", file=Path(path).as_posix())
 
 
 def _git_root(folder: Path) -> Path | None:

@@ -21,7 +21,7 @@ from krm_fn.base.expressions import expression
 from krm_fn.base.objects import kind_of
 from krm_fn.base.value import Value
 from krm_fn.rules.facts.inputs import SkippedFile
-from krm_fn.sources.files import Paths, Stamp, read_found, refuse_links_out
+from krm_fn.sources.files import FOLLOW, Paths, Stamp, read_found, refuse_links_out
 from krm_fn.sources.source import Source, Sources, about_folder, why_skipped
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def texts(
     of different folders may be for different clusters.
     Raises: InputError if a file can't be read, or is a link out of its repository.
     """
-    refuse_links_out(() if follow else (path for path in paths if path != STDIN))
+    refuse_links_out(() if follow else (path for path in paths if path != STDIN), FOLLOW)
     named = Paths(paths, follow=follow, within=within, templates=unbuilt)
     given = [*_texts(paths, named, found), *(Given(data=data, folder=folder) for folder, data in built)]
     return Texts(

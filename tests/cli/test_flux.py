@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -496,9 +497,8 @@ def test_what_is_applied_does_not_depend_on_the_name_of_the_folder(
     tree(tmp_path, {"x/file": "", "l": "-> git"})
     git(here, "init", "-q", "-b", "main")
     environment = {**os.environ, "PATH": f"{Path(kustomize).parent}:{os.environ['PATH']}"}
-    out = running.run(
-        "kubevirt-render", "check", named or str(here), "--no-cache", cwd=tmp_path / at, environment=environment
-    ).stdout
+    command = (sys.executable, "-m", "krm_fn", "check", named or str(here), "--no-cache")
+    out = running.run(*command, cwd=tmp_path / at, environment=environment).stdout
     found = [line for line in out.splitlines() if "app/vm.yaml" in line or line.startswith("error: vm.yaml")]
     assert [("VirtualMachine shop/web" in line, "(wrong-type)" in line) for line in found] == [(True, True)]
 

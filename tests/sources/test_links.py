@@ -293,7 +293,9 @@ def test_a_config_that_is_a_link_out_of_the_repository_is_refused(folder):
     (folder / ".kubevirt-render.yaml").symlink_to("../config.yaml")
     said = ".kubevirt-render.yaml: this symbolic link points outside the repository; name a config with --config"
     assert check(".", cwd=folder) == (2, "", f"kubevirt-render: error: {said}\n")
-    assert check(".", "--config", ".kubevirt-render.yaml", cwd=folder)[0] == 0
+    said = ".kubevirt-render.yaml: this symbolic link points outside the repository; name the target file instead"
+    assert check(".", "--config", ".kubevirt-render.yaml", cwd=folder)[2] == f"kubevirt-render: error: {said}\n"
+    assert check(".", "--config", "../config.yaml", cwd=folder)[0] == 0
     assert check(".", "--isolated", cwd=folder)[0] == 0
     (folder / ".kubevirt-render.yaml").unlink()
     (folder / "conf").mkdir()
