@@ -120,10 +120,12 @@ def placed(sized: Iterable[Sized], shapes: Sequence[NodeShape]) -> Placement:
 def _loss(nodes: Nodes, groups: Sequence[MachineGroup]) -> tuple[str, list[tuple[Sized, int]]]:
     """The node whose machines find the least room on the others, by the name of its shape, and how many of which find none."""
     most, worst, lost = 0, "", list[tuple[MachineGroup, int]]()
+    order = {group.needs.key: (number, group) for number, group in enumerate(groups)}
     for place, number, run in nodes.used():
         if run.machines > most:
             others, own = nodes.without(place, number), dict(run.held)
-            left = [(group, others.place(group, own[group.needs.key])) for group in groups if group.needs.key in own]
+            placed = sorted((*order[key], copies) for key, copies in own.items())
+            left = [(group, others.place(group, copies)) for _, group, copies in placed]
             if (count := sum(each for _, each in left)) > most:
                 most, worst, lost = count, run.shape.node or run.shape.name, left
     return worst, [each for group, count in lost for each in _without_room(group, count)]
