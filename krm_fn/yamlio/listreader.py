@@ -77,8 +77,11 @@ class ListReader:
     def text(self, flow: bool, end: int) -> ListText:
         items = self.values.pop("items", None) or []
         first = self.keys[0][1] if self.keys else 0
+        before = self.data[:first].rstrip(b" ")
+        if flow and before.endswith(b"?"):
+            first = len(before) - 1  # keys are added behind the last one
         column = first - self.line_of(first)
-        if self.data[:first].rstrip(b" ").endswith(b"?") or len(self.keys) < len(self.values):
+        if (before.endswith(b"?") and not flow) or len(self.keys) < len(self.values):
             self.form = "loose"
         if not flow and any(self.data[self.line_of(start) : start] != b" " * column for _, start, *_ in self.keys):
             self.form = "loose"  # a question mark stands before a key
