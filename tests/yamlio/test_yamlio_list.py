@@ -195,7 +195,7 @@ def test_a_block_of_text_at_the_end_loses_nothing_but_a_break_that_it_never_had(
 
 @pytest.mark.parametrize("first", ['? "kind"\n  : "ResourceList"', '? "kind" : "ResourceList"', '"kind": "ResourceList"'])
 def test_a_list_in_brackets_keeps_its_items_where_a_question_mark_stands_before_a_key(first: str) -> None:
-    text = '{\n  %s,\n  "items": [\n    {\n      "metadata": {\n      }\n    }\n  ]' % first
+    text = "{\n  " + first + ',\n  "items": [\n    {\n      "metadata": {\n      }\n    }\n  ]'
     listing = read_resource_list(f"{text}\n}}\n".encode())
     wanted = text + ',\n  "results": [\n    {\n      "message": "m"\n    }\n  ]\n}\n'
     assert write_resource_list(listing, listing.items, [{"message": "m"}]).decode() == wanted
