@@ -39,7 +39,7 @@ RUNS = {
     "items: []": ([], (HEAD.replace("items:\n", "items: []\n") + CONFIG).encode()),
     "100 resources of one template": ([], bundle(100)),
     "100 objects as people publish": ([], written(100)),
-    "render of a folder": (["render", str(VM)], b""),
+    "render of a folder": (["render", "--jobs", "1", str(VM)], b""),
     "check of a folder": (["check", "--no-cache", "--jobs", "1", str(VM)], b""),
 }
 

@@ -56,6 +56,7 @@ OF_SYSTEM = (
     "/etc/gai.conf",
     "/etc/mime.types",
 )
+OF_WORKTREE = "gitdir"  # a file of a git folder, which says whose it is: git names that folder outside of linked trees
 OF_PROCESS = re.compile(
     r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)"
 )
@@ -322,6 +323,7 @@ class World:
             or path.startswith((temporary, *OF_SYSTEM))
             or f"{path}/".startswith(OF_PYTHON)
             or bool(OF_PROCESS.match(path))
+            or os.path.basename(path) == OF_WORKTREE  # noqa: PTH119
         )
 
 

@@ -358,3 +358,11 @@ def test_a_dump_that_breaks_off_is_an_error_at_its_place(tmp_path, words):
     (tmp_path / "live.yaml").write_text(f"{whole}spec: {{}}\n---\na: [\n")
     code, out, err = run_in(*words, cwd=tmp_path)
     assert (code, out, err.startswith("kubevirt-render: error: live.yaml:")) == (1, "", True)
+
+
+@pytest.mark.parametrize("spec", [{"domain": "Y"}, {"domain": []}, {"domain": {"devices": "Y"}}, {"volumes": "Y"}], ids=str)
+def test_a_spec_that_no_cluster_has_ends_no_command(folder: Path, spec: Object) -> None:
+    write(folder, "odd.json", {**LIVE, "spec": {"runStrategy": "Always", "template": {"spec": spec}}})
+    for words in (("drift", "odd.json", "git"), ("plan", "odd.json"), ("adopt", "--output-dir", "adopted", "odd.json")):
+        code, _, err = run(*words)
+        assert (code in (0, 1, 2), "internal error" in err) == (True, False)

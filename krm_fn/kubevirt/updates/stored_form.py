@@ -49,7 +49,7 @@ def stored(vm: Object) -> Object:
     spec = as_map(as_map(as_map(copied.get("spec")).get("template")).get("spec"))
     if spec:
         domain = spec.setdefault("domain", {})
-        for key in ("devices", "resources"):
+        for key in ("devices", "resources") if isinstance(domain, dict) else ():
             domain.setdefault(key, {})
     return copied
 
