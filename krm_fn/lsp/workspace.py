@@ -18,7 +18,7 @@ from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.settings import Config
 from krm_fn.lsp.index import NameIndex, Occurrence, occurrences
 from krm_fn.lsp.outline import Outline
-from krm_fn.repositories import building
+from krm_fn.repositories import building, delivering
 from krm_fn.repositories.builds import Builds
 from krm_fn.repositories.clusters import validating
 from krm_fn.repositories.fixes import Fix, agreed
@@ -337,7 +337,7 @@ class EditorWorkspace:
 def _build(unit: Unit, options: Options, texts: Mapping[str, bytes]) -> None:
     """Build the target of a unit, for a judgement that follows; that one says what is wrong with it."""
     if unit.target:
-        with with_unsaved(texts), suppress(RenderError, OSError):
+        with with_unsaved(texts), delivering.entered(unit.target), suppress(RenderError, OSError):
             built_of(unit.target, unit.settings.build_flags, options)
 
 

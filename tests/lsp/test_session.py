@@ -242,3 +242,14 @@ def test_what_decides_how_vms_are_applied_counts_at_once(
     (tmp_path / file).write_text(text)
     assert after == Session().begin()
     assert after != before
+
+
+def test_a_folder_without_a_kustomization_is_built_as_flux_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tree(tmp_path, {"vms/vm.yaml": SPELT, "flux.yaml": KUSTOMIZATION}))
+    session = Session()
+    session.change(["."])
+    builds = [build for file in session.workspace.files() for build in session.workspace.builds_for(file)]
+    assert builds
+    for build in builds:
+        build()
