@@ -135,7 +135,9 @@ def _own_place(folder: str) -> str:
     root = repository(folder)
     at = os.path.join(root, GIT)  # noqa: PTH118
     place = _pointed(root, _text(at).removeprefix(POINTER)) if os.path.isfile(at) else at  # noqa: PTH113
-    return "" if os.path.islink(at) or not (place == at or _names(place, at, ())) else place  # noqa: PTH114
+    if place != at and not (os.path.isfile(os.path.join(place, HEAD)) and _names(place, at, ())):  # noqa: PTH113, PTH118
+        return ""  # nothing is opened in a place that is no git folder
+    return "" if os.path.islink(at) else place  # noqa: PTH114
 
 
 def _common(place: str) -> str:

@@ -56,7 +56,6 @@ OF_SYSTEM = (
     "/etc/gai.conf",
     "/etc/mime.types",
 )
-OF_WORKTREE = "gitdir"  # a file of a git folder, which says whose it is: git names that folder outside of linked trees
 OF_PROCESS = re.compile(
     r"/proc/(?:self|\d+)/(?:cgroup|mountinfo|status|stat|auxv|maps|fd|task/\d+/\w+)|/proc/(?:stat|cpuinfo|sys/.*)"
 )
@@ -323,7 +322,6 @@ class World:
             or path.startswith((temporary, *OF_SYSTEM))
             or f"{path}/".startswith(OF_PYTHON)
             or bool(OF_PROCESS.match(path))
-            or os.path.basename(path) == OF_WORKTREE  # noqa: PTH119
         )
 
 

@@ -37,13 +37,18 @@ def read_item(text: str) -> tuple[Any, Layout | None]:
         entries, layout = read_laid_out(text)
         layout = layout if text is given else ODD
     except NotPlain:
-        if len(text) > LARGEST_ODD or any(mark in text for mark in MARKS):
-            raise
-        check_characters(text)
-        entries = by_libyaml(text)
+        entries = _by_libyaml(text)
     if not isinstance(entries, list) or len(entries) != 1:
         raise NotPlain
     return entries[0], layout
+
+
+def _by_libyaml(text: str) -> Any:
+    """The value of a text that is read alone. Raises: NotPlain and InputError where that can't be."""
+    if len(text) > LARGEST_ODD or any(mark in text for mark in MARKS):
+        raise NotPlain
+    check_characters(text)
+    return by_libyaml(text)
 
 
 def _usual(text: str) -> str:
@@ -62,10 +67,7 @@ def read_region(text: str) -> dict[str, Any]:
     try:
         value: dict[str, Any] = read(text)
     except NotPlain:
-        if len(text) > LARGEST_ODD or any(mark in text for mark in MARKS):
-            raise
-        check_characters(text)
-        value = by_libyaml(text)
+        value = _by_libyaml(text)
     if not isinstance(value, dict) or len(value) != 1:
         raise NotPlain
     return value
