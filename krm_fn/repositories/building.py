@@ -107,10 +107,10 @@ def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout:
     """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name."""
     kustomizations = kustomizations_of(target)
     flags = [ANYWHERE] if target.delivery and target.delivery.is_of_flux else flags
-    if not kustomizations:  # it was there when the target was found
-        return Problem(file=target.file, reason="absent", detail=target.file)
     if problem := barred(target, network=using.network) or _needs_helm(kustomizations, flags):
         return problem
+    if not kustomizations:  # it was there when the target was found
+        return Problem(file=target.file, reason="absent", detail=target.file)
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
         functions, steps = own_functions(kustomizations)
