@@ -117,8 +117,7 @@ class Suggested(Value):
         if each.preference:
             found["preference"] = each.preference
         found["changes"] = [{"path": one.path, "old": one.old, "new": one.new} for one in each.proof.changes]
-        if each.proof.fewer:
-            found["fewer"] = list(each.proof.fewer)
+        found |= {key: list(told) for key, told in (("fewer", each.proof.fewer), ("refused", each.refused)) if told}
         if not self.template:
             found["effect"] = self.record.get("effect", ["nothing"])
         return found

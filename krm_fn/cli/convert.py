@@ -137,7 +137,7 @@ def _to_instancetypes(
             else:
                 own = tuple(conversions.manifests([found]))
                 expected = put_in(obj, found.facts.prefix, made.vm)
-                words = f"{size.name} ({found.sort})"
+                words = "; ".join(filter(None, (f"{size.name} ({found.sort})", found.warning)))
                 work.jobs.append(Job(key_of(bundle.unit), place, expected, made.specs, found.proof.changes, own, words))
     return work
 

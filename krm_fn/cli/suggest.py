@@ -80,7 +80,7 @@ class SuggestReport(Value):
 def _row(each: Suggested) -> tuple[str, ...]:
     found, obj = each.suggestion, each.suggestion.facts.entry.obj
     name = found.instancetype.name if found.instancetype else ""
-    told = changes(found.proof) if found.instancetype else found.reason
+    told = ", ".join(filter(None, (changes(found.proof), found.warning))) if found.instancetype else found.reason
     return _cells(effective_namespace(obj), name_of(obj), found.sort, name, found.preference, told, each.effect)
 
 
@@ -204,6 +204,7 @@ def schema() -> Object:
         "instancetype": closed({**matcher, "origin": {"enum": [CATALOGUE, BUNDLE, OWN]}}, required=("kind", "name", "origin")),
         "changes": _list(closed(change, required=tuple(change))),
         "fewer": {**_list(TEXT), "description": "What the guest or its pod has less of."},
+        "refused": {**_list(TEXT), "description": "Why KubeVirt starts no instance of it, before and after the conversion."},
         "effect": {**_list(TEXT), "description": "What the conversion does to a VM that runs, as in the answer of diff."},
     }
     number: Object = {"type": "integer"}

@@ -123,12 +123,16 @@ class Proof(Value):
 
 
 class StartedVm(Value):
-    """A flat VM before it is converted: its instance in the form in which it is compared, and its size."""
+    """A flat VM before it is converted: its instance in the form in which it is compared, and its size.
+
+    `refused` says why KubeVirt does not let the instance start. A conversion must not change that.
+    """
 
     facts: VmFacts
     instance: Object
     size: Size
     pod: PodSize
+    refused: tuple[str, ...] = ()
 
 
 def is_flat(facts: VmFacts) -> bool:
@@ -139,18 +143,18 @@ def is_flat(facts: VmFacts) -> bool:
 
 
 def before(facts: VmFacts, around: StartContext) -> StartedVm | str:
-    """The VM as it starts now, or why no instance of it starts."""
-    instance = started(facts, facts.resolution, around)
-    if isinstance(instance, str):
-        return instance
+    """The VM as it is made now, or why it has no instance or its instance no size."""
+    instance, refused = _made(facts, facts.resolution, around)
+    if instance is None:
+        return NO_INSTANCE
     size = size_of_guest(instance)
     if size is None:
-        return NO_MEMORY
-    return StartedVm(facts=facts, instance=_shown(instance), size=size, pod=around.pods(instance))
+        return next(iter(refused), NO_MEMORY)
+    return StartedVm(facts=facts, instance=_shown(instance), size=size, pod=around.pods(instance), refused=refused)
 
 
-def started(facts: VmFacts, resolution: Resolution, around: StartContext) -> Object | str:
-    """The complete instance of a VM with these references, or why KubeVirt starts none."""
+def _made(facts: VmFacts, resolution: Resolution, around: StartContext) -> tuple[Object | None, tuple[str, ...]]:
+    """The complete instance of a VM with these references, None where there is none, and why KubeVirt refuses it."""
     instance = start(
         resolution,
         owner=facts.entry.obj,
@@ -160,10 +164,8 @@ def started(facts: VmFacts, resolution: Resolution, around: StartContext) -> Obj
         release=facts.release,
         presets=around.presets,
     ).instance
-    if instance is None:
-        return NO_INSTANCE
-    causes = start_causes(instance, cluster=facts.cluster, release=facts.release)
-    return next((cause.message for cause in causes if cause.sure), "") or instance
+    causes = start_causes(instance, cluster=facts.cluster, release=facts.release) if instance else ()
+    return instance, tuple(cause.message for cause in causes if cause.sure)
 
 
 def _shown(instance: Object) -> Object:
@@ -256,7 +258,7 @@ def again(vm: VmFacts, like: Converted) -> Converted:
 def proof(
     was: StartedVm, found: Instancetype, around: StartContext, *, gets: Found | None = None
 ) -> tuple[Converted, Proof] | None:
-    """The VM with an instancetype, and all that this changes; None where KubeVirt would refuse or not start it.
+    """The VM with an instancetype, and all that this changes; None where KubeVirt would refuse it otherwise than before.
 
     `gets` is a preference that the VM gets as well.
     """
@@ -267,8 +269,8 @@ def proof(
         return None
     preference = gets or facts.resolution.preference
     resolution = facts.resolution.but(vm=made.vm, instancetype=found.found, preference=preference)
-    instance = started(facts, resolution, around)
-    return None if isinstance(instance, str) else (made, judged(was, instance, around))
+    proven = judged(was, facts, resolution, around)
+    return (made, proven) if proven else None
 
 
 def _own_preference(found: Instancetype) -> Found | None:
@@ -278,8 +280,11 @@ def _own_preference(found: Instancetype) -> Found | None:
     return Found(spec=found.topology, ref=ref, origin="bundle")
 
 
-def judged(was: StartedVm, instance: Object, around: StartContext) -> Proof:
-    """What is different of a complete instance."""
+def judged(was: StartedVm, facts: VmFacts, resolution: Resolution, around: StartContext) -> Proof | None:
+    """What is different of the instance of a VM with these references; None where KubeVirt refuses it otherwise than before."""
+    instance, refused = _made(facts, resolution, around)
+    if instance is None or refused != was.refused:
+        return None
     after, size, pod = _shown(instance), size_of_guest(instance), around.pods(instance)
     changes = [InstanceChange(path=each.pointer, **_values(each)) for each in compared(was.instance, after)]
     of_pod, fewer = list(_of_pod(was.pod, pod)), tuple(_fewer(was, size, pod))

@@ -52,7 +52,7 @@ BEST = (CLASSES.index(EXACT), False, 0)  # the rank of an instancetype with whic
 NEAREST = 2  # larger instancetypes that are compared where none has the VM's size
 # Why there is no suggestion for a VM.
 NOT_STARTED = "KubeVirt starts no instance of it: {}"
-REFUSED = "KubeVirt refuses it with each instancetype that is large enough"
+NEVER_STARTED = "KubeVirt starts no instance of it, before or after: {}"
 TOO_LARGE = "no instancetype is as large"
 FEWER = "with the nearest instancetypes it has less: {}; accept that with --allow-smaller"
 
@@ -75,18 +75,25 @@ class ConversionWish(Value):
 class Suggestion(Value):
     """The nearest instancetype for one VM. `sort` is one of CLASSES; with NONE, `reason` says why, and there is none.
 
+    `refused` says why KubeVirt starts no instance of it, converted or not; () where it starts one.
     `own` is the instancetype that would be made for it, `own_proof` what that would change, and `nearest` the best that exists.
     """
 
     facts: VmFacts
     sort: str
     reason: str = ""
+    refused: tuple[str, ...] = ()
     instancetype: Instancetype | None = None
     converted: Converted | None = None
     proof: Proof = Proof(sort=EXACT)
     own: Instancetype | None = None
     own_proof: Proof = Proof(sort=EXACT)
     nearest: Instancetype | None = None
+
+    @property
+    def warning(self) -> str:
+        """What users should know of a VM that is converted though no instance of it starts, "" for others."""
+        return NEVER_STARTED.format(self.refused[0]) if self.refused else ""
 
     @property
     def preference(self) -> str:
@@ -139,9 +146,11 @@ class Suggesting:
         if own:
             found = found.but(own=own[0], own_proof=own[2])
         if not taken:
-            return found.but(reason=self._reason(tried))
+            return found.but(reason=self._reason(was, tried))
         instancetype, converted, proven = min(taken, key=_rank)
-        return found.but(sort=self._sort(proven), instancetype=instancetype, converted=converted, proof=proven)
+        return found.but(
+            sort=self._sort(proven), refused=was.refused, instancetype=instancetype, converted=converted, proof=proven
+        )
 
     def _is_taken(self, found: Proof) -> bool:
         return self._wish.smaller or not found.fewer
@@ -156,11 +165,13 @@ class Suggesting:
     def _is_accepted(self, path: str) -> bool:
         return any(path == place or path.startswith((f"{place}/", f"{place}[")) for place in self._wish.accepted)
 
-    def _reason(self, tried: Sequence[Tried]) -> str:
-        if not tried:
-            return TOO_LARGE
-        fewer = sorted((each[2].fewer for each in tried if each[2].fewer), key=len)
-        return FEWER.format(", ".join(fewer[0])) if fewer else REFUSED
+    def _reason(self, was: StartedVm, tried: Sequence[Tried]) -> str:
+        if tried:
+            fewest: tuple[str, ...] = min((each[2].fewer for each in tried), key=len)
+            return FEWER.format(", ".join(fewest))
+        if was.refused:
+            return NOT_STARTED.format(was.refused[0])
+        return TOO_LARGE
 
     def _tried(self, was: StartedVm, around: StartContext) -> list[Tried]:
         """The instancetypes of the VM's size, and larger ones where it can have none of these."""

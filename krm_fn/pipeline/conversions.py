@@ -13,14 +13,12 @@ from krm_fn.converting.conversion import (
     COMPARED,
     EXACT,
     HEADROOM,
-    NO_INSTANCE,
     PodSize,
     Proof,
     StartContext,
     StartedVm,
     before,
     judged,
-    started,
 )
 from krm_fn.converting.instancetypes import Fit, Peak, PeakKey, smaller
 from krm_fn.converting.suggesting import ConversionWish, Suggesting, Suggestion
@@ -104,15 +102,13 @@ class Conversions:
         return [vm for vm in self._facts.vms if not self._facts.bundle.is_context(vm.entry.item)]
 
     def before(self, vm: VmFacts) -> StartedVm | None:
-        """A VM as it starts, None where KubeVirt starts no instance of it."""
-        found = NO_INSTANCE if vm.resolution.errors else before(vm, self.around(vm))
+        """A VM as it is made, None where it has no instance or no size."""
+        found = None if vm.resolution.errors else before(vm, self.around(vm))
         return None if isinstance(found, str) else found
 
     def judged(self, was: StartedVm, vm: VmFacts) -> Proof | None:
-        """What is different of a VM, None where KubeVirt starts no instance of it."""
-        around = self.around(vm)
-        instance = NO_INSTANCE if vm.resolution.errors else started(vm, vm.resolution, around)
-        return None if isinstance(instance, str) else judged(was, instance, around)
+        """What is different of a VM, None where KubeVirt refuses its instance otherwise than before."""
+        return None if vm.resolution.errors else judged(was, vm, vm.resolution, self.around(vm))
 
     def around(self, vm: VmFacts) -> StartContext:
         """What a VM starts in."""

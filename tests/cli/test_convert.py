@@ -229,6 +229,25 @@ def test_a_vm_never_gets_less_unless_that_is_wanted(tmp_path):
     assert run("convert", "--check", "--only", "all", "--allow-smaller", ".", cwd=tmp_path)[0] == 1
 
 
+def test_a_vm_that_does_not_start_is_converted_where_that_stays_so(tmp_path):
+    gated = BASE.replace("devices: {}", "devices: {hostDevices: [{name: a, deviceName: x/y}]}")
+    reversed_ = "{}\n        resources: {requests: {memory: 8Gi}, limits: {memory: 4Gi}}"
+    wrong = BASE.replace("name: web", "name: db").replace("{}", reversed_)
+    tree(tmp_path, {"web.yaml": gated, "db.yaml": wrong})
+    code, _, err = run("convert", "--only", "all", ".", cwd=tmp_path)
+    gate = "hostDevices needs the feature gate HostDevices, which is not enabled; enable it, or remove the field"
+    limit = "requests.memory '8Gi' must be at most limits.memory '4Gi'; lower it"
+    assert (code, err.splitlines()[:3]) == (
+        0,
+        [
+            f"{NOTE}VirtualMachine web: u1.large (exact); KubeVirt starts no instance of it, before or after: {gate}",
+            f"{NOTE}VirtualMachine db: left alone: KubeVirt starts no instance of it: {limit}",
+            f"{NOTE}1 VM converted, 1 left alone",
+        ],
+    )
+    assert (tmp_path / "db.yaml").read_text() == wrong
+
+
 def test_the_selected_vms_are_converted_and_no_others(tmp_path):
     tree(tmp_path, {"web.yaml": BASE, "db.yaml": BASE.replace("name: web", "name: db\n  namespace: shop")})
     run("convert", "--select", "shop/*", ".", cwd=tmp_path)
@@ -476,7 +495,8 @@ def test_the_schema_fits_what_suggest_prints(tmp_path):
     vm = "\n".join(f"  {line}" for line in BASE.splitlines()[1:])
     template = f"apiVersion: template.openshift.io/v1\nkind: Template\nmetadata: {{name: t}}\nobjects:\n-{vm[1:]}\n"
     asking = BASE.replace("devices: {}", "resources: {requests: {cpu: 2}}\n        devices: {}")
-    shapes = {"web": ODD, "huge": BASE.replace("8Gi", "9Ti"), "asking": asking, "layout": HEADROOM}
+    gated = BASE.replace("devices: {}", "devices: {hostDevices: [{name: a, deviceName: x/y}]}")
+    shapes = {"web": ODD, "huge": BASE.replace("8Gi", "9Ti"), "asking": asking, "layout": HEADROOM, "gated": gated}
     vms = "---\n".join(text.replace("name: web", f"name: {name}") for name, text in shapes.items())
     tree(tmp_path, {"t.yaml": template, "vms.yaml": vms, "k/vm.yaml": BASE, "k/kustomization.yaml": "resources: [vm.yaml]\n"})
     tree(tmp_path, {"use.csv": "namespace,name,vcpus,memory\ndefault,web,0.5,2Gi\ndefault,huge,0.5,9Ti\n"})
