@@ -109,12 +109,14 @@ class Proof(Value):
 
     With HEADROOM, guest and pod have the same vCPUs, memory, requests and limits. The layout of the vCPUs differs, what the
     guest may grow to, or whether the instance states requests that its pod has anyway. `relations`: see `relations_of`.
+    `keeps_size`: the guest and the pod have the same amounts of all.
     """
 
     sort: str
     changes: tuple[InstanceChange, ...] = ()
     fewer: tuple[str, ...] = ()
     relations: Relations = ()
+    keeps_size: bool = True
 
     @property
     def is_of_sizes(self) -> bool:
@@ -288,19 +290,14 @@ def judged(was: StartedVm, facts: VmFacts, resolution: Resolution, around: Start
     after, size, pod = _shown(instance), size_of_guest(instance), around.pods(instance)
     changes = [InstanceChange(path=each.pointer, **_values(each)) for each in compared(was.instance, after)]
     of_pod, fewer = list(_of_pod(was.pod, pod)), tuple(_fewer(was, size, pod))
+    same = size == was.size and not of_pod
     sort = EXACT
     if changes:
-        same = size == was.size and not of_pod
-        sort = (
-            HEADROOM
-            if same and all(each.path in GROWTH | TOPOLOGY or is_of_resources(each.path) for each in changes)
-            else DIFFERS
-        )
+        sort = HEADROOM if same and all(is_headroom(each.path) for each in changes) else DIFFERS
     if was.pod.overhead.nanos != pod.overhead.nanos:  # KubeVirt's estimate of what it needs itself
         of_pod.append(_amounts(f"{POD}memoryOverhead", was.pod.overhead, pod.overhead))
-    return Proof(
-        sort=sort, changes=(*changes, *of_pod), fewer=fewer, relations=relations_of(was.instance["spec"], after["spec"])
-    )
+    relations = relations_of(was.instance["spec"], after["spec"])
+    return Proof(sort=sort, changes=(*changes, *of_pod), fewer=fewer, relations=relations, keeps_size=same)
 
 
 def relations_of(old: Object, new: Object) -> Relations:
@@ -313,6 +310,11 @@ def relations_of(old: Object, new: Object) -> Relations:
 def _nanos(value: object) -> int:
     amount = parse(value)
     return UNSET if amount is None else amount.nanos
+
+
+def is_headroom(path: str) -> bool:
+    """True for a place at which an instance may differ whose guest and pod keep their size."""
+    return path in GROWTH | TOPOLOGY or is_of_resources(path)
 
 
 def is_of_resources(path: str) -> bool:

@@ -19,6 +19,7 @@ from krm_fn.converting.conversion import (
     EXACT,
     HEADROOM,
     NONE,
+    POD,
     TOPOLOGY,
     Converted,
     Proof,
@@ -28,6 +29,7 @@ from krm_fn.converting.conversion import (
     before,
     has_traits,
     is_flat,
+    is_headroom,
     proof,
 )
 from krm_fn.converting.instancetypes import (
@@ -159,8 +161,8 @@ class Suggesting:
         """The class, in which changes that are accepted don't count."""
         if found.sort != DIFFERS or not self._wish.accepted:
             return found.sort
-        left = (each.path for each in found.changes if not each.path.startswith("/pod/"))
-        return DIFFERS if any(not self._is_accepted(path) for path in left) else HEADROOM
+        left = (each.path for each in found.changes if not (each.path.startswith(POD) or self._is_accepted(each.path)))
+        return HEADROOM if all(found.keeps_size and is_headroom(path) for path in left) else DIFFERS
 
     def _is_accepted(self, path: str) -> bool:
         return any(path == place or path.startswith((f"{place}/", f"{place}[")) for place in self._wish.accepted)

@@ -326,8 +326,12 @@ def test_a_preference_is_given_where_its_changes_are_accepted(tmp_path):
     assert "annotations" in run(*words, cwd=tmp_path)[2]
     assert (tmp_path / "vm.yaml").read_text() == BASE
     accepted = [word for path in ("/annotations", "/spec/domain/devices") for word in ("--accept", path)]
-    assert run(*words, *accepted, cwd=tmp_path)[0] == 0
+    others = {"layout.yaml": HEADROOM.replace("name: web", "name: db"), "odd.yaml": ODD.replace("name: web", "name: odd")}
+    tree(tmp_path, others)
+    err = run(*words, *accepted, cwd=tmp_path)[2]
     assert "name: linux" in (tmp_path / "vm.yaml").read_text()
+    assert "name: linux" in (tmp_path / "layout.yaml").read_text()
+    assert "left alone: u1.xlarge changes annotations.vm.kubevirt.io~1os - → linux, cpu.maxSockets" in err
 
 
 def test_a_pool_is_converted(tmp_path):
