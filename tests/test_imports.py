@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 
 # What costs more to import than rendering a small bundle does, and what only the command may load.
@@ -88,6 +90,13 @@ def test_rendering_what_kustomize_sends_loads_nothing_but_the_renderer_itself() 
 def test_what_libyaml_has_to_read_loads_nothing_heavy_but_what_pyyaml_itself_loads() -> None:
     read_by_libyaml = bundle(20).replace(b"\n", b"\r\n")
     assert (loaded(FUNCTION, read_by_libyaml) - loaded("import yaml", b"")) & HEAVY == set()
+
+
+@pytest.mark.parametrize("words", [["render"], ["check", "--no-cache"]])
+def test_a_command_that_starts_no_program_loads_nothing_that_starts_one(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "vm.yaml").write_text("apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: vm}\n")
+    run = f"run({[*words, '--jobs', '1', str(tmp_path)]!r})"
+    assert loaded(FUNCTION.replace("run([])", run), b"") & {"subprocess", "tempfile", "difflib"} == set()
 
 
 def test_importing_the_package_loads_nothing_of_it() -> None:

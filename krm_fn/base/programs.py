@@ -8,10 +8,7 @@ with them, a base such as `file:///x?ref=--upload-pack=COMMAND` runs a command.
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -19,6 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from krm_fn.base.workers import ENDING
+
+# Most commands start no program. So what starts one is imported there.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import subprocess
+    import tempfile
 
 # The seconds that a program has to end after it gets a signal.
 GRACE = 2.0
@@ -28,14 +31,22 @@ GIT = {"GIT_ALLOW_PROTOCOL": "git:http:https:ssh"}
 LONGEST_INTERPRETER = 120
 
 
+class OvertimeError(Exception):
+    """A program has not ended in its time."""
+
+
 def find(name: str, path: str | None = None) -> str | None:
     """The absolute path of a program on the PATH, or None. Relative folders on the PATH are skipped."""
+    import shutil
+
     folders = (os.environ.get("PATH", os.defpath) if path is None else path).split(os.pathsep)
     return shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
     """A new folder for what a program writes while it builds. It is removed at the end, also if the program was stopped."""
+    import tempfile
+
     return tempfile.TemporaryDirectory(prefix="kubevirt-render-", ignore_cleanup_errors=True)
 
 
@@ -64,8 +75,11 @@ def finished(
     Its stderr goes directly to ours, unless `quiet` keeps it. `memory` is how many bytes it may have, and `output` how many it
     may print before it is killed, as far as the system can tell; 0 is any number.
 
-    Raises: subprocess.TimeoutExpired.
+    Raises: OvertimeError.
     """
+    import subprocess
+    import tempfile
+
     with (
         tempfile.TemporaryFile() if output else nullcontext() as printed,
         _held_signals() as deliver,
@@ -84,6 +98,8 @@ def finished(
             _limit(process.pid, "RLIMIT_DATA", memory)
             _limit(process.pid, "RLIMIT_FSIZE", output)
             out, complaints = process.communicate(given, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise OvertimeError from None
         finally:
             _end(process)
         if printed and process.returncode == 0:
@@ -130,6 +146,8 @@ def _held_signals() -> Iterator[Callable[[], None]]:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a process and all processes that it started, also if the process itself has ended."""
+    import subprocess
+
     with suppress(ProcessLookupError, PermissionError):  # none of them is left
         os.killpg(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):

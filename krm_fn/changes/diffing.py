@@ -36,11 +36,6 @@ from krm_fn.kubevirt.updates.admission import misshapen, shape_is_open
 from krm_fn.kubevirt.updates.applying import PARTS
 from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from krm_fn.changes.pairs import Pair
-    from krm_fn.changes.sides import Side
-
 Referring = tuple[Entry, list[Found | None]]
 
 
@@ -242,7 +237,8 @@ class Sides(Value):
             return {**_record(key, "changed"), **(_without_it(refused) if self._recreates(old, new) else refused)}
         if misshapen(old.obj, self.base.analysis.release):  # no cluster has the old one
             return {**_record(key, ADDED), "effect": [ADDED]} if old.obj != new.obj else None
-        if old.obj != new.obj and any(shape_is_open(each.obj, self.head.analysis.release) for each in (old, new)):
+        templated = self.base.templated or self.head.templated
+        if templated and old.obj != new.obj and any(shape_is_open(each.obj, self.head.analysis.release) for each in (old, new)):
             unknown = self._unknown(key, self.base, self.head) or {"values": [SHAPE]}
             return {**_record(key, "changed"), "effect": [NOTHING], "unknown": unknown}
         pair = self._pair(old, new)

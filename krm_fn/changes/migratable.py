@@ -10,6 +10,7 @@ from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.migratability import Assessment, Verdict, claims_of, verdict_of
 from krm_fn.kubevirt.updates.migration import LONGEST, is_too_long, shared
 from krm_fn.kubevirt.updates.resources import NOT_MIGRATABLE
+from krm_fn.kubevirt.updates.restart import MESSAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,10 +38,16 @@ def outcome_of(record: Object, found: Transition) -> MigratableKeys:
     """The outcome of a transition."""
     moves = found.head.restart == NOT_MIGRATABLE or found.needs_migration
     may_move = moves or bool(found.head.restart)  # the first reason for a restart hides others
-    known = found.assessment if may_move else None
+    known = found.assessment if may_move and not _waits(found) else None
     if known and found.head.running and found.head.running.moving:
         known = known.but(reasons=tuple(each for each in known.reasons if each.storage))  # its disks are copied, too
     return MigratableKeys(record=record, assessment=known, moves=moves)
+
+
+def _waits(found: Transition) -> bool:
+    """True where all of the update waits for a restart: an instance that can't be migrated waits in the same way."""
+    specs = [machine.running and machine.running.spec for machine in (found.base, found.head, found.after)]
+    return found.head.restart == MESSAGE and bool(specs[0]) and all(spec == specs[0] for spec in specs)
 
 
 def in_both_cases(pair: Pair, work: Callable[[Pair], MigratableKeys]) -> MigratableKeys:

@@ -33,7 +33,8 @@ class Side(Value):
     """One side of the change: its objects and settings, and what holds a VM or an instance, by its key.
 
     `assumed` are the instancetypes and preferences that a holder refers to and that only the cluster has. `analysis` has
-    stand-ins for them, `bundle` has not. `open` are the placeholders on which the sizes of a holder depend, with their places.
+    stand-ins for them, `bundle` has not. `open` are the placeholders on which the sizes of a holder depend, with their places;
+    `templated`: an object may have placeholders.
     `delivered`: how this side gets there from the other one.
     """
 
@@ -44,6 +45,7 @@ class Side(Value):
     claims: Claims
     assumed: dict[Key, tuple[Ref, ...]]
     open: dict[Key, tuple[str, ...]] = {}  # noqa: RUF012  nobody writes into a Value
+    templated: bool = False
     delivered: Delivered = Delivered()
 
     def rendered(self, entry: Entry) -> Object:
@@ -100,7 +102,8 @@ def side(
     external = (*external, lacking.external) if lacking.external else external
     objects += lacking.stand_ins
     found = _side(Bundle(objects, external=external, affixes=affixes), settings)
-    found = found.but(open=dict(_open(found)))
+    templated = any(may_be_in(each.obj) for each in found.bundle.entries if kind_of(each.obj) not in DATA)
+    found = found.but(open=dict(_open(found)) if templated else {}, templated=templated)
     assumed = dict(_external(found)) if external else {}
     of_revisions = {(key[2], key[3], key[1]): refs for key, refs in lacking.revisions.items()}
     both = {key: (*assumed.get(key, ()), *of_revisions.get(key, ())) for key in (*assumed, *of_revisions)}
@@ -108,13 +111,11 @@ def side(
         return found.but(assumed=both)
     stand_ins = {str(ref): _stand_in(ref) for refs in assumed.values() for ref in refs}
     whole = _side(Bundle([*objects, *stand_ins.values()], external=external, affixes=affixes), settings)
-    return whole.but(bundle=found.bundle, assumed=both)
+    return whole.but(bundle=found.bundle, assumed=both, templated=templated)
 
 
 def _open(found: Side) -> Iterator[tuple[Key, tuple[str, ...]]]:
     """What another step replaces, and decides the sizes of holders."""
-    if not any(may_be_in(each.obj) for each in found.bundle.entries if kind_of(each.obj) not in DATA):
-        return
     resolver = found.analysis.resolver()
     for key, entry in found.holders.items():
         if words := open_needs(found.analysis.vm(entry, resolver) or entry):

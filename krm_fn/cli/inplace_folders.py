@@ -6,7 +6,6 @@ come after the instancetype's values, and change nothing or the wrong thing.
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -239,6 +238,8 @@ UNENDED = "\n\\ No newline at end of file\n"
 
 def unified(file: str, before: bytes, after: bytes, *, color: bool = False) -> bytes:
     """The diff of one file, empty where nothing changed."""
+    import difflib
+
     old, new = _lines_of(before), _lines_of(after)
     lines = difflib.unified_diff(old, new, _side_name("a", file), _side_name("b", file))
     return "".join(_shown(lines, color=color)).encode(errors="surrogateescape")

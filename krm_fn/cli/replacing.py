@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterator, Sequence
@@ -146,6 +145,8 @@ class New(Value):
         with self._folder() as folder:
             like = self._replaced(folder)
             if like:
+                import shutil
+
                 source = os.open(os.path.basename(self.real), os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)  # noqa: PTH119
                 with os.fdopen(source, "rb") as old:
                     made = os.open(self.old, CREATE, 0o600, dir_fd=folder)

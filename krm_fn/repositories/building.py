@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -98,7 +97,7 @@ def version(of: Builder) -> str:
     with programs.scratch() as made:
         try:
             ran = guard.run(of.program, words, scratch=Path(made), roots=(), timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
+        except programs.OvertimeError:
             return ""
     return "" if ran.code else ran.out.decode(errors="replace").strip()
 
@@ -177,7 +176,7 @@ def printed(folder: str, *, timeout: float, flags: Sequence[str] = (), network: 
             )
         except guard.LateError:
             raise InputError(f"`{name}`: {MESSAGES['late']}") from None
-        except subprocess.TimeoutExpired:
+        except programs.OvertimeError:
             raise InputError(
                 f"`{name}` was stopped after {timeout:g} s; reduce what the build fetches, or raise --timeout"
             ) from None
@@ -246,7 +245,7 @@ def _ran(
         return guard.run(using.program, words, scratch=scratch, roots=roots, timeout=timeout, network=using.network)
     except guard.LateError:
         return Problem(file=target.file, reason="late")
-    except subprocess.TimeoutExpired:
+    except programs.OvertimeError:
         return Problem(file=target.file, reason="slow", detail=f"{timeout:g} s")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,7 +109,7 @@ def build(chart: Target, timeout: float) -> bytes | Problem:
             ran = guard.run(program, called, scratch=Path(os.path.realpath(made)), roots=roots, timeout=timeout)
         except guard.LateError:
             return Problem(file=chart.file, reason="late", is_chart=True)
-        except subprocess.TimeoutExpired:
+        except programs.OvertimeError:
             return Problem(file=chart.file, reason="slow", detail=f"{timeout:g} s", is_chart=True)
     return _complaint(ran.complaints.decode(errors="replace"), chart) if ran.code else ran.out
 

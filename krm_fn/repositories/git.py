@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -230,5 +229,5 @@ def _finished(
             quiet=True,
             output=most,
         )
-    except subprocess.TimeoutExpired:
+    except programs.OvertimeError:
         raise InputError(f"git was stopped after {TIMEOUT:g} s; it read the repository {folder}") from None

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +90,7 @@ def run(
     Charts of kustomizations may be in `roots`. `given` is an environment in place of ours, all of which the program gets.
     `helm` is the program that kustomize calls by that name. Its stderr goes directly to ours, unless `quiet` keeps it. A
     program that prints too much has failed.
-    Raises: subprocess.TimeoutExpired; LateError where the `timeout` is a Timeout.
+    Raises: programs.OvertimeError; LateError where the `timeout` is a Timeout.
     """
     variables = dict(given) if given is not None else environment(network=network)
     path = variables.get("PATH", os.defpath)
@@ -124,14 +123,14 @@ def run(
 
 
 def _finished(program: str, words: Sequence[str], *, timeout: float, **how: Any) -> Finished:
-    """What a program says in its time, and in what is left for all. Raises: subprocess.TimeoutExpired, LateError."""
+    """What a program says in its time, and in what is left for all. Raises: programs.OvertimeError, LateError."""
     until = timeout.until if isinstance(timeout, Timeout) else 0.0
     left = until - time.time() if until else timeout
     if left <= 0:
         raise LateError
     try:
         return programs.finished(program, words, timeout=min(left, timeout), **how)
-    except subprocess.TimeoutExpired:
+    except programs.OvertimeError:
         if left < timeout:
             raise LateError from None
         raise

@@ -171,15 +171,15 @@ def work(sizes: Iterable[int]) -> int:
     return calls(lambda: krm_fn.diff({"items": befores}, {"items": afters}))
 
 
-def test_a_further_vm_that_is_edited_alike_takes_a_sixth_of_one_like_no_other() -> None:
+def test_a_further_vm_that_is_edited_alike_takes_a_fifth_of_one_like_no_other() -> None:
     work([1])  # loads what it needs
     alike, other = work([1] * 45) - work([1] * 5), work(range(1, 46)) - work(range(1, 6))
-    assert alike <= other / 6
+    assert alike <= min(other / 5, 40 * 3_000)
 
 
 def test_an_edit_of_a_vm_like_no_other_takes_a_bounded_number_of_calls() -> None:
     work([1])  # loads what it needs
-    assert work(range(1, 26)) - work(range(1, 6)) < 20 * 30_000
+    assert work(range(1, 26)) - work(range(1, 6)) < 20 * 20_000
 
 
 def sized(name: str, cpus: int) -> Object:

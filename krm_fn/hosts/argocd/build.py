@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -146,7 +145,7 @@ def _printed(
                 helm=chosen,
                 quiet=False,
             )
-        except subprocess.TimeoutExpired:
+        except programs.OvertimeError:
             raise InputError(f"`{name}` was stopped after {timeout:g} s{FIX}") from None
     if ran.code:
         raise InputError(f"`{name}` failed with exit code {ran.code}; see its message above")

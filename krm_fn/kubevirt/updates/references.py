@@ -21,6 +21,8 @@ def find(machine: Machine, world: World) -> Resolution:
     """What the matchers of the machine's VM lead to; `vm` is the VM after inference."""
     if not refers(machine.vm):
         return Resolution(vm={key: value for key, value in machine.vm.items() if key != "status"})
+    if not (machine.pins or machine.stored or "status" in machine.vm):
+        return world.resolver.resolve(machine.vm, namespace=machine.namespace)
     own = {matcher.field: stored for matcher in MATCHERS if (stored := _own(machine, matcher.field))}
     found = world.resolver.resolve(_with_status(machine, own), namespace=machine.namespace)
     errors = tuple(each for each in found.errors if each.matcher not in own)
@@ -53,6 +55,16 @@ def _with_status(machine: Machine, own: dict[str, Stored]) -> Object:
     if own:
         bare = {**bare, "spec": {key: value for key, value in bare["spec"].items() if key not in own}}
     return {**bare, "status": status} if status else bare
+
+
+def expands_alike(one: Machine, other: Machine, world: World) -> bool:
+    """True for two machines of one template whose references lead to the same: both are expanded to the same spec."""
+    if one.vm["spec"]["template"] != other.vm["spec"]["template"]:
+        return False
+    first, second = (find(machine, world) for machine in (one, other))
+    return not (first.errors or second.errors) and all(
+        getattr(first, matcher.field) == getattr(second, matcher.field) for matcher in MATCHERS
+    )
 
 
 def expanded(machine: Machine, world: World) -> Object | None:

@@ -12,7 +12,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.releases import Version
 from krm_fn.kubevirt.updates import networks
 from krm_fn.kubevirt.updates.machine import Machine, World, by_name, disks_of, is_hotpluggable, volumes_of
-from krm_fn.kubevirt.updates.references import expanded
+from krm_fn.kubevirt.updates.references import expanded, expands_alike
 
 MESSAGE = "a non-live-updatable field was changed in the template spec"
 MIGRATION = "Migration"
@@ -50,10 +50,13 @@ def restart_required(machine: Machine, world: World) -> str | None:
     if machine.started is None or machine.running is None:
         return None
     now = expanded(machine, world)
-    if now is not None and machine.started == machine.vm["spec"]:
+    if now is None:
+        return None
+    former = machine.but(vm={**machine.vm, "spec": machine.started})
+    if machine.started == machine.vm["spec"] or expands_alike(former, machine, world):
         return ""
-    before = expanded(machine.but(vm={**machine.vm, "spec": machine.started}), world)
-    if now is None or before is None:
+    before = expanded(former, world)
+    if before is None:
         return None
     compared = Comparison(before=before, now=now, machine=machine, world=world)
     left = copy(before)

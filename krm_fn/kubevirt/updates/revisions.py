@@ -41,17 +41,17 @@ def sync(machine: Machine, world: World) -> Synced:
     policy = world.cluster.expanding_policy(world.release)
     if policy:
         return _expanded(machine, world, found, policy)
-    return _pinned(machine, world)
+    return _pinned(machine, world, found)
 
 
-def _pinned(machine: Machine, world: World) -> Synced:
+def _pinned(machine: Machine, world: World, found: Resolution) -> Synced:
     """The machine with a revision for each of its matchers. upstream: pkg/instancetype/revision/store.go:Store"""
     for matcher in MATCHERS:
         if not as_map(get(machine.vm, ("spec", matcher.field))):
             continue
         moved = _moved(machine, matcher)
         if not moved.revision:
-            named = _by_name(machine, world, matcher)
+            named = _by_name(machine, world, matcher) if matcher.field in machine.pins else getattr(found, matcher.field)
             if named is None or (matcher == INSTANCETYPE and _conflicts(machine, world, named)):
                 return Synced(machine=machine.but(error=f"the {matcher.field} cannot be stored"), ends=True)
             moved, machine = _stored(machine, moved, named, world)
