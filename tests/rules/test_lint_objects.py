@@ -299,3 +299,25 @@ def test_every_item_of_a_list_is_looked_at():
         f"{place}[0].mediatedDevicesTypes",
         f"{place}[2].mediatedDevicesTypes",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "since"),
+    [("e" * 64, "name-too-long", "1.4"), ("e" * 53, "name-too-long", "1.7"), ("web.friday", "invalid-name", "1.5.3")],
+)
+def test_an_export_stays_pending_by_its_name_up_to_a_release(name, rule, since):
+    export = thing(
+        "export.kubevirt.io/v1beta1", "VirtualMachineExport", name, {"source": {"kind": "VirtualMachine", "name": "a"}}
+    )
+    releases = ("1.0", "1.3", "1.4", "1.5.2", "1.5.3", "1.6", "1.7", "1.9")
+    found = [release for release in releases if about(rule, export, kubevirtVersion=release)]
+    assert found == list(releases[: releases.index(since)])
+    assert about(rule, export, kubevirtVersion="1.0") == [("error", name)]
+
+
+@pytest.mark.parametrize("name", ["e" * 63, "e" * 52, "e" * 54, "w." + "e" * 60, "web"])
+def test_other_names_of_exports_are_fine_in_every_release(name):
+    export = thing(
+        "export.kubevirt.io/v1beta1", "VirtualMachineExport", name, {"source": {"kind": "VirtualMachine", "name": "a"}}
+    )
+    assert [about(rule, export, kubevirtVersion="1.0") for rule in ("name-too-long", "invalid-name")] == [[], []]
