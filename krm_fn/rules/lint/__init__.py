@@ -74,6 +74,7 @@ NEEDS: Needs = {
     "unmatched_mac_address": _has_machines,
     "unpermitted_device": _set("permittedHostDevices"),
     "unusable_instancetype": lambda facts: facts.faults,
+    "unpermitted_clone": _has(*(holder.kind for holder in RENDERED)),
     "unused_instancetype": _has(*(kind for matcher in MATCHERS for kind in matcher.kinds)),
     "unused_preset": _has("VirtualMachineInstancePreset"),
     "unused_revision": _has("ControllerRevision"),
