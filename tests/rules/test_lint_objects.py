@@ -290,6 +290,16 @@ def test_the_flat_switches_of_efi_are_deprecated_from_1_5_on(release, count):
     assert len(deprecated(given, kubevirtVersion=release)) == count
 
 
+@pytest.mark.parametrize("binding", ["macvtap", "passt"])
+def test_bindings_are_deprecated_in_1_2_and_refused_from_1_3_on(binding):
+    interfaces = [{"name": "a", "bridge": {}}, {"name": "b", binding: {}}]
+    given = machine(interfaces=interfaces, networks=[{"name": name, "pod": {}} for name in "ab"])
+    found = {release: said("deprecated-field", given, kubevirtVersion=release) for release in ("1.1", "1.2", "1.3")}
+    path = f"spec.template.spec.domain.devices.interfaces[1].{binding}"
+    message = f"{binding} is deprecated and removed in KubeVirt 1.3; write binding with a network binding plugin instead"
+    assert found == {"1.1": [], "1.2": [("warning", "web", path, message)], "1.3": []}
+
+
 def test_every_item_of_a_list_is_looked_at():
     nodes = [{"mediatedDevicesTypes": ["a"]}, {"mediatedDeviceTypes": ["b"]}, {"mediatedDevicesTypes": ["c"]}]
     configuration = {"mediatedDevicesConfiguration": {"nodeMediatedDeviceTypes": nodes}}
