@@ -32,7 +32,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
-from krm_fn.base.bundle import Bundle
+from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.objects import Object, namespace_of, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
@@ -47,19 +47,21 @@ TEMPLATE: Path = ("spec", "template", "spec")
 
 @rule(severity="info", upstream="pkg/virt-controller/watch/vm/vm.go:authorizeDataVolume")
 def unpermitted_clone(facts: BundleFacts) -> Iterator[Hit]:
+    clones: dict[tuple[str, str, str], list[tuple[Entry, Path]]] = {}
     for holder in RENDERED:
         for entry in facts.bundle.of_kind(holder.kind, holder.group):
             own, at = namespace_of(entry.obj), holder.in_vm(DATA_VOLUMES)
             for index, template in enumerate(as_list(get(entry.obj, at)) if own and not is_filled_in(own) else ()):
                 other, place = _source(as_map(get(template, ("spec",))), facts.bundle)
-                if other in ("", own) or other.endswith(PUBLIC) or is_filled_in(other):
-                    continue
-                account = _account(as_map(get(entry.obj, holder.in_vm(TEMPLATE))))
-                if not _is_bound(account, own, other, facts.bundle):
-                    fact = f"to clone from namespace {other}, ServiceAccount {own}/{account} has to be permitted there"
-                    message = f"{fact}; bind a role with create on datavolumes/source, unless that is done elsewhere"
-                    path = (*at, index, "spec", *place, "namespace")
-                    yield Hit(message=message, path=path, current=other, about=entry)
+                if other not in ("", own) and not other.endswith(PUBLIC) and not is_filled_in(other):
+                    account = _account(as_map(get(entry.obj, holder.in_vm(TEMPLATE))))
+                    clones.setdefault((other, own, account), []).append((entry, (*at, index, "spec", *place, "namespace")))
+    for (other, own, account), ((entry, path), *more) in clones.items():
+        if not _is_bound(account, own, other, facts.bundle):
+            count = f" ({len(more)} more clone{'s' if more[1:] else ''})" if more else ""
+            fact = f"to clone from namespace {other}, ServiceAccount {own}/{account} has to be permitted there{count}"
+            message = f"{fact}; bind a role with create on datavolumes/source, unless that is done elsewhere"
+            yield Hit(message=message, path=path, current=get(entry.obj, path), about=entry)
 
 
 def _source(spec: Object, bundle: Bundle) -> tuple[str, Path]:
