@@ -290,6 +290,16 @@ def test_the_flat_switches_of_efi_are_deprecated_from_1_5_on(release, count):
     assert len(deprecated(given, kubevirtVersion=release)) == count
 
 
+@pytest.mark.parametrize("binding", ["macvtap", "passt"])
+def test_bindings_are_deprecated_in_1_2_and_refused_from_1_3_on(binding):
+    interfaces = [{"name": "a", "bridge": {}}, {"name": "b", binding: {}}]
+    given = machine(interfaces=interfaces, networks=[{"name": name, "pod": {}} for name in "ab"])
+    found = {release: said("deprecated-field", given, kubevirtVersion=release) for release in ("1.1", "1.2", "1.3")}
+    path = f"spec.template.spec.domain.devices.interfaces[1].{binding}"
+    message = f"{binding} is deprecated and removed in KubeVirt 1.3; write binding with a network binding plugin instead"
+    assert found == {"1.1": [], "1.2": [("warning", "web", path, message)], "1.3": []}
+
+
 def test_every_item_of_a_list_is_looked_at():
     nodes = [{"mediatedDevicesTypes": ["a"]}, {"mediatedDeviceTypes": ["b"]}, {"mediatedDevicesTypes": ["c"]}]
     configuration = {"mediatedDevicesConfiguration": {"nodeMediatedDeviceTypes": nodes}}
@@ -299,3 +309,25 @@ def test_every_item_of_a_list_is_looked_at():
         f"{place}[0].mediatedDevicesTypes",
         f"{place}[2].mediatedDevicesTypes",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "since"),
+    [("e" * 64, "name-too-long", "1.4"), ("e" * 53, "name-too-long", "1.7"), ("web.friday", "invalid-name", "1.5.3")],
+)
+def test_an_export_stays_pending_by_its_name_up_to_a_release(name, rule, since):
+    export = thing(
+        "export.kubevirt.io/v1beta1", "VirtualMachineExport", name, {"source": {"kind": "VirtualMachine", "name": "a"}}
+    )
+    releases = ("1.0", "1.3", "1.4", "1.5.2", "1.5.3", "1.6", "1.7", "1.9")
+    found = [release for release in releases if about(rule, export, kubevirtVersion=release)]
+    assert found == list(releases[: releases.index(since)])
+    assert about(rule, export, kubevirtVersion="1.0") == [("error", name)]
+
+
+@pytest.mark.parametrize("name", ["e" * 63, "e" * 52, "e" * 54, "w." + "e" * 60, "web"])
+def test_other_names_of_exports_are_fine_in_every_release(name):
+    export = thing(
+        "export.kubevirt.io/v1beta1", "VirtualMachineExport", name, {"source": {"kind": "VirtualMachine", "name": "a"}}
+    )
+    assert [about(rule, export, kubevirtVersion="1.0") for rule in ("name-too-long", "invalid-name")] == [[], []]

@@ -1,9 +1,11 @@
-"""A DataVolume has two sources, no source, no size, or not one access mode.
+"""A DataVolume has two sources, no source, no size, not one access mode, or a claim of its name beside it.
 
 What it finds: a DataVolume with both `source` and `sourceRef`, with a source of two kinds or of none, with both `pvc` and
 `storage` or neither, or with nothing that fills it. In DataVolume templates too: `source` beside `sourceRef`; no size, unless
 `storage` is for a clone (`sourceRef`, `source.pvc`, `source.snapshot`), or one below 1Mi; `pvc` without an access mode or with
-several; an access mode that Kubernetes does not have; and a clone that is smaller than its source in the bundle.
+several; an access mode that Kubernetes does not have; a clone that is smaller than its source in the bundle; and a
+PersistentVolumeClaim of its name, unless an annotation (`cdi.kubevirt.io/allowClaimAdoption` of the DataVolume,
+`cdi.kubevirt.io/storage.populatedFor` of the claim) or CDI's feature gate `ClaimAdoption` lets it take over the claim.
 [refused-data-volume-template](refused-data-volume-template.md) reports what KubeVirt itself refuses in such templates.
 
 Why it matters: CDI refuses the DataVolume. A DataVolume from a VM's template is created only after the VM is accepted, and
@@ -26,7 +28,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
-from krm_fn.base.objects import Object, text
+from krm_fn.base.objects import Object, annotations_of, metadata, name_of, ref_of, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.quantity import parse
 from krm_fn.base.wording import brief, show
@@ -44,6 +46,9 @@ EMPTY = ("blank", "upload")
 # CDI takes the size of these. upstream: containerized-data-importer, pkg/apiserver/webhooks/datavolume-validate.go
 CLONED = ("pvc", "snapshot")
 LEAST = parse("1Mi")
+# What lets a DataVolume take over a claim: annotations of the claim and of the DataVolume, and a gate of CDI.
+POPULATED, ADOPTING, GATE = "cdi.kubevirt.io/storage.populatedFor", "cdi.kubevirt.io/allowClaimAdoption", "ClaimAdoption"
+TRUE = ("1", "t", "true")
 MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 
@@ -59,6 +64,7 @@ def contradictory_data_volume(facts: BundleFacts) -> Iterator[Hit]:
                 yield from _two(entry, spec, at, FILLERS)
             yield from _claim_hits(entry, spec, at)
             yield from _clone_hits(entry, spec, at, facts.bundle)
+            yield from _claimed_hits(entry, path, facts.bundle)
 
 
 def _hits(entry: Entry, spec: Object) -> Iterator[Hit]:
@@ -106,6 +112,28 @@ def _claim_hits(entry: Entry, spec: Object, at: Path) -> Iterator[Hit]:
         if isinstance(mode, str) and mode not in MODES:
             message = f"access mode {show(mode)} is not known; expected one of {', '.join(MODES)}"
             yield Hit(message=message, path=(*path, index), current=mode, about=entry)
+
+
+def _claimed_hits(entry: Entry, path: Path, bundle: Bundle) -> Iterator[Hit]:
+    """The claim that the DataVolume is to make is there.
+
+    upstream: containerized-data-importer, pkg/controller/common/util.go:ClaimMayExistBeforeDataVolume
+    """
+    volume = as_map(get(entry.obj, path))
+    name = name_of(volume)
+    claim = bundle.find("PersistentVolumeClaim", effective_namespace(entry.obj), name) if name else None
+    if claim is None or metadata(claim.obj).get("ownerReferences") or annotations_of(claim.obj).get(POPULATED) == name:
+        return
+    gates = (get(each.obj, ("spec", "config", "featureGates")) for each in bundle.of_kind("CDI"))
+    if text(annotations_of(volume).get(ADOPTING)).lower() not in TRUE and not any(GATE in as_list(each) for each in gates):
+        fact = f"{ref_of(claim.obj)} is in the bundle, too, and CDI makes no DataVolume beside a claim of its name"
+        yield Hit(
+            message=f"{fact}; delete the claim, or set the annotation {ADOPTING} here",
+            path=(*path, "metadata", "name"),
+            current=name,
+            about=entry,
+            related=also(claim, ("metadata", "name")),
+        )
 
 
 def _clone_hits(entry: Entry, spec: Object, at: Path, bundle: Bundle) -> Iterator[Hit]:

@@ -2,8 +2,8 @@
 
 What it finds: what KubeVirt's API marks as deprecated in the target release: `running`, the `prefer…` topologies and the
 flat EFI switches of preferences, `launchSecurity` of instancetypes, presets, kubevirt.io/v1alpha3, the alpha versions of
-instancetypes and preferences while they are served, and older keys of the KubeVirt object. Other rules report what a release
-already refuses.
+instancetypes and preferences while they are served, the bindings `macvtap` and `passt` in 1.2, and older keys of the KubeVirt
+object. Other rules report what a release already refuses.
 
 Why it matters: KubeVirt warns about some of these when an object is applied, but nobody reads the warnings that a GitOps
 controller receives. Once the field is removed, the cluster drops its value without an error.
@@ -28,7 +28,7 @@ from krm_fn.base.paths import EACH, Path, as_list, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.holders import RENDERED
+from krm_fn.kubevirt.holders import RENDERED, SERVED
 from krm_fn.kubevirt.releases import Version
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import ALWAYS, Hit, rule
@@ -96,6 +96,21 @@ ROWS = (
             warned=not holder.vm,  # the webhooks don't look at this in a VM inside another object
         )
         for holder in RENDERED
+    ),
+    # upstream: pkg/virt-config/deprecation/feature-gates.go:FeatureGateInfo until 1.5, which 1.3 discontinues
+    *(
+        Deprecated(
+            kinds=(holder.kind,),
+            group=holder.group,
+            place=(*holder.instance, "domain", "devices", "interfaces", EACH, binding),
+            instead="binding with a network binding plugin",
+            goes="KubeVirt 1.3",
+            since=(1, 2),
+            until=(1, 3),
+            warned=True,
+        )
+        for holder in SERVED.values()
+        for binding in ("macvtap", "passt")
     ),
     Deprecated(
         kinds=("VirtualMachineInstancePreset",),

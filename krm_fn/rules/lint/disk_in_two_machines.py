@@ -4,11 +4,13 @@ What it finds: a PersistentVolumeClaim or DataVolume that two machines of a name
 that the cluster starts by itself, instances, and the copies that a pool or a replica set makes of one template. If one of
 them is started only by hand (`Manual`), it is an info. It is allowed if one of the two is read-only (`readOnly`, `readonly`,
 a CD-ROM), if both disks are `shareable`, or if the access modes in the bundle have ReadWriteMany, as cluster file systems
-need it, and its volume mode is not `Filesystem`. Volumes that virtiofs shares are skipped. Also a DataVolume that clones the
-claim of such a machine (`source.pvc`): an info.
+need it, and its volume mode is not `Filesystem`. Volumes that virtiofs shares are skipped. Also disks that are `shareable` on a
+claim whose access modes in the bundle lack ReadWriteMany, unless a machine is bound to a node or to other pods. Also a
+DataVolume that clones the claim of such a machine (`source.pvc`): an info.
 
 Why it matters: at best the second machine does not start, because its pod can't attach the volume or QEMU finds the disk
-locked. On block storage without locks both run, and destroy the file system. KubeVirt checks one VM at a time.
+locked. On block storage without locks both run, and destroy the file system. KubeVirt checks one VM at a time. Without
+ReadWriteMany, the storage attaches the volume to one node, and a machine on another node waits for it (`Multi-Attach error`).
 CDI starts a clone only while no pod writes to the source (`CloneSourceInUse`), and waits until the machine is stopped.
 
 Fix: give each machine its own disk, make it read-only in one, or, for guests that are designed to share it, set
@@ -78,11 +80,14 @@ def disk_in_two_machines(facts: BundleFacts) -> Iterator[Hit]:
         for use in _writes(machine):
             if (machine.namespace, use.name) in contested:
                 users.setdefault((machine.namespace, use.name), []).append(use)
-    clashing = {key: found for key, uses in users.items() if (found := list(_clashes(uses)))}
-    if clashing:
-        shared = _shared(facts, running)
-        for key, hits in clashing.items():
-            yield from hits if key not in shared else ()
+    claims = _claims(facts, running) if users else {}
+    for key, uses in users.items():
+        known = claims.get(key, [])
+        if not any(map(_is_open, known)):
+            yield from _clashes(uses)
+        modes = [mode for claim in known for mode in as_list(claim.get("accessModes"))]
+        if modes and SHARED not in modes:
+            yield from _on_one_node(uses)
 
 
 def _waiting_clones(facts: BundleFacts, running: list[MachineSpec]) -> Iterator[Hit]:
@@ -142,6 +147,23 @@ def _clashes(uses: list[ClaimUse]) -> Iterator[Hit]:
             yield _hit(use, f"each of the {use.machine.copies} machines of this template writes to the claim {use.name}", None)
 
 
+def _on_one_node(uses: list[ClaimUse]) -> Iterator[Hit]:
+    """A hit for each shareable use after the first that may come to another node than that one."""
+    first, *others = uses
+    for use in others if first.shareable else ():
+        if use.shareable and use.machine is not first.machine and not (_is_bound(use.machine) or _is_bound(first.machine)):
+            fact = f"{first.machine} shares the claim {use.name}, which lacks {SHARED}: both run only on the same node"
+            message = f"{fact}; add {SHARED} to its access modes"
+            yield _hit(use, "", first).but(message=message)
+
+
+def _is_bound(machine: MachineSpec) -> bool:
+    """True for a machine that a node or other pods attract."""
+    return any(
+        get(machine.spec, path) for path in (("nodeSelector",), ("affinity", "nodeAffinity"), ("affinity", "podAffinity"))
+    )
+
+
 def _hit(use: ClaimUse, fact: str, other: ClaimUse | None) -> Hit:
     return Hit(
         message=f"{fact}; give each its own disk, or, to share it, set shareable on the disks and {SHARED} on the claim",
@@ -181,19 +203,17 @@ def _read_only(disk: Object, volume: object) -> bool:
     )
 
 
-def _shared(facts: BundleFacts, running: list[MachineSpec]) -> set[tuple[str, str]]:
-    """Namespace and name of the claims whose modes allow several machines to write."""
-    claims = [
-        (effective_namespace(entry.obj), name_of(entry.obj), entry.obj)
-        for kind in ("PersistentVolumeClaim", "DataVolume")
-        for entry in facts.bundle.of_kind(kind)
-    ]
-    templates = [(machine.namespace, name, template) for machine in running for name, template in _templates(machine)]
-    return {
-        (namespace, name)
-        for namespace, name, claim in (*claims, *templates)
-        if any(_is_open(as_map(get(claim, path))) for path in CLAIMS)
-    }
+def _claims(facts: BundleFacts, running: list[MachineSpec]) -> dict[tuple[str, str], list[Object]]:
+    """Namespace and name of the claims, and of what makes them, each with the specs that may have its modes."""
+    found: dict[tuple[str, str], list[Object]] = {}
+    for kind in ("PersistentVolumeClaim", "DataVolume"):
+        for entry in facts.bundle.of_kind(kind):
+            key = effective_namespace(entry.obj), name_of(entry.obj)
+            found.setdefault(key, []).extend(as_map(get(entry.obj, path)) for path in CLAIMS)
+    for machine in running:
+        for name, template in _templates(machine):
+            found.setdefault((machine.namespace, name), []).extend(as_map(get(template, path)) for path in CLAIMS)
+    return found
 
 
 def _is_open(claim: Object) -> bool:

@@ -3,10 +3,11 @@
 What it finds: objects of KubeVirt's and CDI's API groups, claims, Secrets and ConfigMaps whose `metadata.name` is not a DNS
 subdomain (lower-case letters, digits, `-` and `.`, a letter or digit at both ends), or that have neither a name nor
 `generateName`; a `generateName` that can't start such a name, even beside a name; and namespaces that are not a DNS label,
-except in kinds without a namespace, because the API server clears it there. Names with placeholders that a later step
-replaces are skipped.
+except in kinds without a namespace, because the API server clears it there. Before KubeVirt 1.5.3, a VirtualMachineExport whose
+name has a dot and less than 53 characters. Names with placeholders that a later step replaces are skipped.
 
-Why it matters: the API server refuses the object.
+Why it matters: the API server refuses the object. Of an export, it refuses the Service that KubeVirt makes for it, so the
+export stays pending.
 
 Fix: write the name in lower-case letters, with dashes between words.
 
@@ -24,7 +25,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import CLUSTER_KINDS, Entry
-from krm_fn.base.objects import group_of, kind_of
+from krm_fn.base.objects import group_of, kind_of, name_of
 from krm_fn.base.paths import as_map
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.base.wording import show
@@ -35,6 +36,9 @@ from krm_fn.rules.registry import Hit, rule
 # The kinds of these groups that are in no namespace.
 CLUSTER_WIDE = CLUSTER_KINDS | frozenset(("MigrationPolicy", "Plugin", "CDI", "CDIConfig", "ObjectTransfer", "StorageProfile"))
 CORE_KINDS = frozenset(("PersistentVolumeClaim", "Secret", "ConfigMap"))
+# The releases that replace dots, and the length of names that are left out of the Service's.
+# upstream: pkg/storage/export/export/export.go:getExportServiceName
+UNDOTTED, IN_FULL = ((1, 5, 3), (1, 6)), 53
 NAME_FORM = "use lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
 PREFIX_FORM = f"{NAME_FORM}, or '-' at its end"
 NAMESPACE_FORM = "use at most 63 lower-case letters, digits and '-', with a letter or digit at both ends"
@@ -46,6 +50,12 @@ def invalid_name(facts: BundleFacts) -> Iterator[Hit]:
         group = group_of(entry.obj)
         if group == "kubevirt.io" or group.endswith(".kubevirt.io") or (not group and kind_of(entry.obj) in CORE_KINDS):
             yield from _hits(entry)
+    if facts.release.within(until=UNDOTTED):
+        for entry in facts.bundle.of_kind("VirtualMachineExport", "export.kubevirt.io"):
+            name = name_of(entry.obj)
+            if "." in name and len(name) < IN_FULL and is_subdomain(name):
+                fact = f"name {show(name)} has a dot, which the name of the export's Service can't have, so it stays pending"
+                yield Hit(message=f"{fact}; use '-'", path=("metadata", "name"), current=name, about=entry)
 
 
 def _hits(entry: Entry) -> Iterator[Hit]:
