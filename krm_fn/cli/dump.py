@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from krm_fn.base import programs
 from krm_fn.base.errors import InputError
 from krm_fn.live import dumps
 
@@ -29,20 +30,23 @@ def dump(*, run: bool) -> int:
     if not run:
         click.echo(dumps.command())
         return 0
-    served = _output(("kubectl", "api-resources", "--verbs=list", "-o", "name"))
+    program = programs.find(KUBECTL)
+    if program is None:
+        raise InputError("kubectl is not on the PATH; put it there, or run the printed command")
+    served = _output((program, "api-resources", "--verbs=list", "-o", "name"))
     kinds = [kind for kind in (*dumps.KINDS, *dumps.OF_SOME) if kind in served.decode().split()]
     if not kinds:
         raise InputError("the cluster serves no kind of KubeVirt; name another one with the context of kubectl")
-    sys.stdout.buffer.write(_output(tuple(dumps.command(kinds).split())))
+    sys.stdout.buffer.write(_output((program, *dumps.command(kinds).split()[1:])))
     return 0
 
 
 def _output(command: tuple[str, ...]) -> bytes:
-    """What a command prints. Raises: InputError where it can't be run, or fails."""
+    """What a command prints. Raises: InputError where it can't be started, or fails."""
     try:
         found = subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: S603  fixed words and read-only verbs
     except OSError as error:
-        raise InputError(f"kubectl can't be run: {error.strerror}; put it on the PATH, or run the printed command") from None
+        raise InputError(f"kubectl can't be run: {error.strerror}; run the printed command instead") from None
     if found.returncode:
         raise InputError(f"kubectl failed with exit code {found.returncode}; its own message says why")
     return found.stdout

@@ -10,7 +10,7 @@ from krm_fn.base.paths import as_list, dotted, get
 from krm_fn.base.redaction import redact
 from krm_fn.findings.finding import SEVERITIES, UNSET, Finding, Related
 
-NOT_BUILT, UNREADABLE = "kustomization-not-built", "unreadable-document"
+NOT_BUILT, UNREADABLE = ("kustomization-not-built", "chart-not-built"), "unreadable-document"
 MOST_TARGETS = 3  # that a line names
 LONGEST = 10_000  # characters of a text in results
 
@@ -143,7 +143,7 @@ def exit_code(findings: Iterable[Finding], fail_on: str) -> int:
 
 def is_unjudged(finding: Finding) -> bool:
     """True for a finding that fails a run whatever `failOn` is: what it is about is not judged, or not as a whole."""
-    return finding.rule == UNREADABLE or (finding.rule == NOT_BUILT and finding.severity == SEVERITIES[0])
+    return finding.rule == UNREADABLE or (finding.rule in NOT_BUILT and finding.severity == SEVERITIES[0])
 
 
 def count(findings: Iterable[Finding]) -> Mapping[str, int]:

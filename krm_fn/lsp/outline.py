@@ -20,6 +20,7 @@ BLOCK = expression(r"[|>][-+0-9]*\s*(?:#.*)?$")
 COMMENT = expression(r"\s#")
 WORD = expression(r"^[\w./-]*")
 DEEPEST = 50  # brackets in brackets
+LOWEST = 100  # keys and elements below one another, without those in brackets
 LONGEST = 2_000  # characters of a line that are looked at
 
 
@@ -30,12 +31,13 @@ class OutlineEntry:
     where there is none. `last` is the last line that belongs to it.
     """
 
-    __slots__ = ("children", "column", "end", "key_end", "last", "line", "parent", "start", "step", "value")
+    __slots__ = ("children", "column", "depth", "end", "key_end", "last", "line", "parent", "start", "step", "value")
 
     def __init__(self, parent: OutlineEntry | None, step: Any, line: int, column: int) -> None:
         self.parent, self.step, self.line, self.column = parent, step, line, column
         self.value, self.key_end, self.start, self.end, self.last = "", column, column, column, line
         self.children: list[OutlineEntry] = []
+        self.depth: int = parent.depth + 1 if parent else 0
         if parent:
             parent.children.append(self)
 
@@ -208,6 +210,9 @@ class _Reader:
             self.outline.documents.append(root)
         while dash := DASH.match(line, column):
             self._open(column, dash=True)
+            if self.inner.depth >= LOWEST:
+                self._reach(number)
+                return
             element = OutlineEntry(self.inner, len(self.inner.children), number, column)
             self._begin(element, dash.end())
             column = dash.end() + len(line[dash.end() :]) - len(line[dash.end() :].lstrip(" "))
@@ -218,6 +223,9 @@ class _Reader:
             self._scalar(number, line, column)
             return
         self._open(column, dash=False)
+        if self.inner.depth >= LOWEST:
+            self._reach(number)
+            return
         entry = OutlineEntry(self.inner, _name(key[1]), number, column)
         self._begin(entry, column + len(key[1]))
         self._value(entry, line, key.end())

@@ -296,7 +296,7 @@ class Configs:
 
 def _without_power(stated: dict[str, Any]) -> dict[str, Any]:
     """What a file of a repository under review may state: it has no code loaded, and hides nothing that is not judged."""
-    severity = {rule: level for rule, level in stated.get("severity", {}).items() if rule != NOT_BUILT}
+    severity = {rule: level for rule, level in stated.get("severity", {}).items() if rule not in NOT_BUILT}
     packages = {"barred_packages": stated["rule_packages"]} if "rule_packages" in stated else {}
     kept = {key: value for key, value in stated.items() if key not in ("severity", "rule_packages")}
     return {**kept, **packages, **({"severity": severity} if severity else {})}

@@ -176,7 +176,7 @@ class Deliveries:
     @cached_property
     def _sources(self) -> FluxSources:
         """The sources that are in git."""
-        files = (file for file, data in self._texts.items() if SOURCE.search(data))
+        files = (file for file, data in self._texts.items() if SOURCES.encode() in data and SOURCE.search(data))
         found = [each.obj for each in objects_in(files) if group_of(each.obj) == SOURCES]
         return FluxSources(self._root, found, [each.obj for each in self._every])
 

@@ -13,7 +13,7 @@ from krm_fn.base.errors import ConfigError, InputError
 from krm_fn.config.schema_policies import PolicyPath, is_given
 from krm_fn.kubevirt.settings import PolicyObject
 from krm_fn.sources import reading
-from krm_fn.sources.files import Paths, is_within, repository
+from krm_fn.sources.files import Paths, is_within, refuse_links_out, repository
 from krm_fn.sources.reading import NothingFoundError
 from krm_fn.sources.source import Sources
 
@@ -33,11 +33,12 @@ EXPECTED = "a ValidatingAdmissionPolicy, its binding or its parameters"
 def read(path: str) -> tuple[PolicyObject, ...]:
     """The objects in a file, or in the YAML and JSON files of a folder; folders with cases are left out.
 
-    Raises: ConfigError for what can't be read, and if there is no policy, binding or parameter.
+    Raises: ConfigError for what can't be read, for a link out of its git tree, and if there is no policy, binding or parameter.
     """
     if not path:
         raise ConfigError("found an empty path; expected a file or a folder of policies")
     try:
+        refuse_links_out([path], "name its target instead")
         return _read(path)
     except InputError as error:
         raise ConfigError(error.message, file=error.file, line=error.line, column=error.column) from None

@@ -388,7 +388,7 @@ def test_what_another_target_has_is_judged_as_that_has_it(tmp_path: Path, files:
 
 OF_FILES = [
     *(("capacity", "--nodes"), ("capacity", "--prices"), ("suggest", "--usage"), ("check", "--variables")),
-    *(("check", "--config"), ("check", "--configuration"), ("check", "--baseline")),
+    *(("check", "--config"), ("check", "--configuration"), ("check", "--baseline"), ("check", "--policy")),
 ]
 
 

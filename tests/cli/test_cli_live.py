@@ -341,11 +341,22 @@ def test_dump_runs_only_verbs_that_read_and_asks_for_the_kinds_that_the_cluster_
     ]
 
 
+@pytest.mark.parametrize("path", ["", ".", "bin"])
+def test_dump_runs_no_kubectl_of_the_working_directory(folder: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    program = folder / path / "kubectl"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(KUBECTL)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path}:{folder / 'none'}")
+    assert run("dump", "--run")[0] == 1
+    assert not (folder / "calls").exists()
+
+
 def test_dump_says_that_kubectl_is_missing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(folder))
     code, out, err = run("dump", "--run")
     assert (code, out) == (1, "")
-    assert "kubectl can't be run: No such file or directory; put it on the PATH" in err
+    assert "kubectl is not on the PATH; put it there, or run the printed command" in err
 
 
 @pytest.mark.parametrize(

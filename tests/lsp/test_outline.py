@@ -72,6 +72,14 @@ def test_places_lead_to_the_text_of_keys_and_values(file: Path) -> None:
             assert line[entry.start : entry.end].strip("\"'") == entry.value
 
 
+@pytest.mark.parametrize(
+    "text", ["\n".join(" " * level + "a:" for level in range(1_500)), "- " * 1_500, "- a:\n" + " - - " * 999]
+)
+def test_what_is_nested_too_deeply_is_passed_over(text: str) -> None:
+    entries = [each for document in Outline(text).documents for each in document.all()]
+    assert max(len(each.path) for each in entries) == 100
+
+
 @given(st.text(alphabet="ab:- \n#'\"{}[],|>&*!%", max_size=80), st.integers(0, 9), st.integers(0, 40))
 def test_no_text_is_too_broken(text: str, line: int, character: int) -> None:
     outline = Outline(text)

@@ -99,7 +99,7 @@ def test_without_the_flag_a_chart_with_vms_is_one_info(here, without_helm):
     tree(here, {"pods/Chart.yaml": CHART.format("pods"), "pods/templates/pod.yaml": "kind: Pod\n"})
     tree(here, {"lib/Chart.yaml": CHART.format("lib") + "type: library\n", "lib/templates/_vm.tpl": VM})
     assert found(cwd=here) == [("chart-not-built", "info", "web/Chart.yaml", None, FLAG)]
-    assert found("--helm", cwd=here) == [("chart-not-built", "info", "web/Chart.yaml", None, ABSENT)]
+    assert found("--helm", cwd=here) == [("chart-not-built", "error", "web/Chart.yaml", None, ABSENT)]
 
 
 @pytest.mark.parametrize("config", ["{helm: true}", "{clusters: [{name: a, targets: [web], helm: true}]}"])
@@ -134,44 +134,57 @@ def test_how_helm_is_called(here, monkeypatch, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("complaints", "message"),
+    ("complaints", "expected"),
     [
-        ("WARNING: x\nError: values are wrong\nmore", "helm does not build this with its default values: values are wrong"),
+        (
+            "WARNING: x\nError: values are wrong\nmore",
+            ("warning", "helm does not build this with its default values: values are wrong"),
+        ),
         (
             "Error: token: abcdefgh12345678",
-            "helm does not build this with its default values: its message is not shown, since it may hold a secret",
+            (
+                "warning",
+                "helm does not build this with its default values: its message is not shown, since it may hold a secret",
+            ),
         ),
         (
             "Error: An error occurred. You may need to run: found in Chart.yaml, but missing in charts/ directory: common, db",
-            "not built: it depends on charts that are not there: common, db; fetch them with `helm dependency build`",
+            (
+                "error",
+                "not built: it depends on charts that are not there: common, db; fetch them with `helm dependency build`",
+            ),
         ),
     ],
 )
-def test_a_chart_that_helm_does_not_build_is_one_warning(here, monkeypatch, tmp_path_factory, complaints, message):
+def test_a_chart_that_helm_does_not_build_is_one_finding(here, monkeypatch, tmp_path_factory, complaints, expected):
     acting(tmp_path_factory.mktemp("bin"), monkeypatch, complaints=complaints, code=1)
     tree(here, {"pods/Chart.yaml": CHART.format("pods"), "pods/templates/pod.yaml": "kind: Pod\n"})
-    assert found("--helm", cwd=here) == [("chart-not-built", "warning", "web/Chart.yaml", None, message)]
+    assert found("--helm", cwd=here) == [("chart-not-built", expected[0], "web/Chart.yaml", None, expected[1])]
 
 
 def test_a_chart_with_a_link_out_of_the_repository_is_not_built(here, helm, tmp_path_factory):
     secret = tmp_path_factory.mktemp("elsewhere") / "secret"
     secret.write_text("kind: Secret\n")
     (here / "web/templates/secret.yaml").symlink_to(secret)
-    assert [(rule, message) for rule, _, _, _, message in found("--helm", cwd=here) if rule == "chart-not-built"] == [
+    spec = "{failOn: never, severity: {chart-not-built: info}}"
+    tree(here, {".kubevirt-render.yaml": f"kind: RenderVirtualMachines\nspec: {spec}\n"})
+    assert check("--helm", ".", cwd=here)[0] == 1
+    assert [(*each[:2], each[-1]) for each in found("--helm", cwd=here) if each[0] == "chart-not-built"] == [
         (
             "chart-not-built",
+            "error",
             "not built: web/templates/secret.yaml is a link out of the repository; replace it by what it leads to",
         )
     ]
 
 
-def test_a_chart_that_takes_too_long_is_one_warning(here, monkeypatch, tmp_path_factory):
+def test_a_chart_that_takes_too_long_is_one_error(here, monkeypatch, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bin")
     (folder / "helm").write_text("#!/bin/sh\nexec sleep 60\n")
     (folder / "helm").chmod(0o755)
     monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
     ((rule, severity, *_, message),) = found("--helm", "--timeout", "0.2", cwd=here)
-    assert (rule, severity) == ("chart-not-built", "warning")
+    assert (rule, severity) == ("chart-not-built", "error")
     assert "stopped after 0.2 s" in message
 
 
