@@ -12,9 +12,9 @@ from krm_fn.base.annotations import Sequence
 from krm_fn.base.objects import Object, metadata, text
 from krm_fn.base.paths import as_map, copy
 from krm_fn.kubevirt.releases import NEWEST, Release
-from krm_fn.kubevirt.updates.applying import merge_patch, patched, without_nulls
+from krm_fn.kubevirt.updates.stored_form import merge_patch, patched, without_nulls
 from krm_fn.live import migrating
-from krm_fn.live.merging import FieldSet, compared, field_set, merged, with_named, without
+from krm_fn.live.merging import FieldSet, TypedPlace, compared, field_set, merged, place_of, with_named, without
 from krm_fn.live.owners import (
     APPLY,
     BEFORE,
@@ -30,7 +30,6 @@ from krm_fn.live.owners import (
     owners_of,
     text_of,
 )
-from krm_fn.live.places import TypedPlace, place_of
 from krm_fn.live.refusing import refuse_stored, refuse_strange, with_defaults, without_dropped
 
 LAST_APPLIED = migrating.LAST_APPLIED

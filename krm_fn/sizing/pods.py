@@ -5,8 +5,7 @@ from __future__ import annotations
 from krm_fn.base.annotations import Sequence
 from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.amounts import Amounts, read
-from krm_fn.kubevirt.pods.totals import above_limits, qos_class, stored, totals
+from krm_fn.kubevirt.pods.amounts import Amounts, above_limits, qos_class, read, stored, totals
 from krm_fn.sizing import limit_ranges
 
 

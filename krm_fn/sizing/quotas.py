@@ -14,13 +14,12 @@ from krm_fn.base.value import Value
 from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
-from krm_fn.kubevirt.presets.selector import selects
+from krm_fn.kubevirt.presets.facts import selects
 from krm_fn.sizing import scopes, storage, usage
-from krm_fn.sizing.demands import Demand, identity, in_order
+from krm_fn.sizing.demands import Demand, identity, in_order, once
 from krm_fn.sizing.pods import AdmittedPod
 from krm_fn.sizing.rows import compared
 from krm_fn.sizing.scopes import QuotaScope
-from krm_fn.sizing.sums import once
 
 NATIVE, AWARE, AWARE_CLUSTER = "ResourceQuota", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota"
 AAQ_GROUP = "aaq.kubevirt.io"

@@ -9,7 +9,7 @@ from krm_fn.base.annotations import Callable
 from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.pods.totals import BEST_EFFORT
+from krm_fn.kubevirt.pods.amounts import BEST_EFFORT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

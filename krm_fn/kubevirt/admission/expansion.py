@@ -8,11 +8,10 @@ from __future__ import annotations
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, copy, get, is_set, put
-from krm_fn.kubevirt.admission.items import maps, name_of
+from krm_fn.kubevirt.admission.scope import maps, name_of
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.expand import COMPLETED_SINCE, REQUIRED_OF_DEFAULTS_SINCE, apply, set_instance_defaults
-from krm_fn.kubevirt.expand.admitted import platform
-from krm_fn.kubevirt.expand.crashes import crashes
+from krm_fn.kubevirt.expand.admitted import crashes, platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion, Resolution
 from krm_fn.kubevirt.fields.topology import ignored_topology

@@ -5,7 +5,6 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.fields import (
     claims,
@@ -27,7 +26,7 @@ from krm_fn.kubevirt.admission.fields import (
     scheduling,
     volumes,
 )
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Cause, Scope
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.releases import Release, Version
 

@@ -9,11 +9,9 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Group, examine, one_of
 from krm_fn.kubevirt.admission.formats import is_ip, is_subdomain
-from krm_fn.kubevirt.admission.items import maps
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import NOT_SUPPORTED, REQUIRED, Cause, Scope, maps
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
 

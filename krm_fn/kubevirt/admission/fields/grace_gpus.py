@@ -9,11 +9,9 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, dotted
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import examine
 from krm_fn.kubevirt.admission.formats import HEX
-from krm_fn.kubevirt.admission.items import maps
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import REQUIRED, Cause, Scope, maps
 from krm_fn.kubevirt.releases import Version
 
 SOURCE = "pkg/virt-api/webhooks/validating-webhook/admitters/grace_io_virtualization.go:"

@@ -6,10 +6,18 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_FOUND, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count, examine, shut
-from krm_fn.kubevirt.admission.items import INTERFACES, is_default_multus, maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import (
+    DUPLICATE,
+    INTERFACES,
+    NOT_FOUND,
+    REQUIRED,
+    Cause,
+    Scope,
+    is_default_multus,
+    maps,
+    name_of,
+)
 
 SOURCE = "pkg/network/admitter/netsource.go:"
 MATCH = "pkg/network/admitter/netiface.go:"
