@@ -10,8 +10,6 @@ import click
 from krm_fn.base.errors import InputError
 from krm_fn.live import dumps
 
-KUBECTL = "kubectl"
-
 
 @click.command()
 @click.option(
