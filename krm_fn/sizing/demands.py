@@ -18,7 +18,7 @@ from krm_fn.kubevirt.pods import LaunchContext, MissingObjectError, PodError, la
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, add_to, plus, times, written
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.sizing import limit_ranges, storage
-from krm_fn.sizing.pods import AdmittedPod, pods_of
+from krm_fn.sizing.limit_ranges import AdmittedPod, pods_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

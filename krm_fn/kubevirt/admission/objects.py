@@ -11,10 +11,10 @@ from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.checks import Check, Group, count, gated, number, required
 from krm_fn.kubevirt.admission.fields import (
     data_volume_templates,
+    devices,
     disks,
     earlier_releases,
     firmware,
-    grace_gpus,
     instances,
     instancetypes,
     live_update,
@@ -227,7 +227,7 @@ def _replica_set(request: _Request) -> Iterator[Cause]:
         return
     scope = request.scope(REPLICA_SET.instance)
     notes = as_map(get(template, ("metadata",)))
-    yield from grace_gpus.grace_annotations(notes, (*REPLICA_SET.template, "metadata"), scope)
+    yield from devices.grace_annotations(notes, (*REPLICA_SET.template, "metadata"), scope)
     yield from specs.admit_instance_spec(
         scope.spec, scope.path, cluster=request.cluster, release=request.release, as_written=True
     )

@@ -12,11 +12,9 @@ from krm_fn.kubevirt.admission.fields import (
     credentials,
     devices,
     disks,
-    dns,
     earlier_releases,
     firmware,
     first_releases,
-    grace_gpus,
     interfaces,
     live_update,
     memory,
@@ -41,7 +39,7 @@ GROUPS = (
     *devices.GROUPS,
     *claims.GROUPS,
     *credentials.GROUPS,
-    *dns.GROUPS,
+    *networks.DNS_GROUPS,
     *earlier_releases.GROUPS,
     *first_releases.GROUPS,
 )
@@ -56,9 +54,9 @@ EXAMINATIONS = (
     *claims.EXAMINATIONS,
     *disks.EXAMINATIONS,
     *volumes.EXAMINATIONS,
-    *dns.EXAMINATIONS,
+    *networks.DNS_EXAMINATIONS,
     *probes.EXAMINATIONS,
-    *grace_gpus.EXAMINATIONS,
+    *devices.GRACE_EXAMINATIONS,
     *earlier_releases.EXAMINATIONS,
     *first_releases.EXAMINATIONS,
 )
@@ -97,4 +95,4 @@ def metadata_causes(found: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     """The causes in an instance's metadata. `at` is the metadata's place."""
     yield from metadata.foreign_metadata(found, at, scope)
     yield from earlier_releases.migration_threads(found, at, scope)
-    yield from grace_gpus.grace_annotations(found, at, scope)
+    yield from devices.grace_annotations(found, at, scope)
