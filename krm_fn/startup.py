@@ -59,12 +59,12 @@ MODULES = """
     kubevirt.settings config.keys config.checks config yamlio.emit yamlio base.bundle yamlio.plain yamlio.scalars
     yamlio.plain.characters hosts.function pipeline findings.limits kubevirt.api_versions kubevirt.holders kubevirt.schema
     kubevirt.facts rules rules.facts base.quantity kubevirt.configuration rules.facts.vms rules.facts.bundles pipeline.modes
-    base.keeping kubevirt.resolve.matcher kubevirt.resolve.revision kubevirt.resolve.lookup kubevirt.resolve.find
-    kubevirt.resolve kubevirt.fields kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.memory kubevirt.fields.others
-    kubevirt.fields.topology kubevirt.fields.instancetype kubevirt.fields.preference kubevirt.expand.apply
-    kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand pipeline.analysis kubevirt.catalogue_names
-    kubevirt.removed_fields rules.needs pipeline.facts yamlio.order pipeline.stages pipeline.modes.expand yamlio.plain.lines
-    yamlio.plain.changes yamlio.plain.split yamlio.layout yamlio.texts yamlio.plain.text yamlio.writing
+    base.keeping kubevirt.resolve.matcher kubevirt.resolve.revision kubevirt.resolve.find kubevirt.resolve kubevirt.fields
+    kubevirt.fields.verbs kubevirt.fields.devices kubevirt.fields.others kubevirt.fields.topology kubevirt.fields.instancetype
+    kubevirt.fields.preference kubevirt.expand.apply kubevirt.expand.defaults kubevirt.expand.requirements kubevirt.expand
+    pipeline.analysis kubevirt.catalogue_names kubevirt.removed_fields rules.needs pipeline.facts yamlio.order pipeline.stages
+    pipeline.modes.expand yamlio.plain.lines yamlio.plain.changes yamlio.plain.split yamlio.layout yamlio.texts
+    yamlio.plain.text yamlio.writing
 """.split()  # noqa: SIM905  a list would have a line for each
 
 

@@ -33,7 +33,7 @@ from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, annotations_of, kind_of, labels_of, metadata, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.work import Budget, SpentError
-from krm_fn.kubevirt.updates.applying import patched
+from krm_fn.kubevirt.updates.stored_form import patched
 from krm_fn.sources.files import is_within, read_found
 
 Parameters = dict[str, Any]

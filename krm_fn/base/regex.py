@@ -1,4 +1,6 @@
-"""Runs regular expressions: all ways through the expression at once, character after character, as Go does.
+"""Regular expressions in users' objects. Work for them is counted: for some, Python's own take exponential time.
+
+All ways through an expression are followed at once, character after character, as Go does.
 
 The time grows with the length of the text times the length of the expression. Simple expressions on short texts are left to
 this machine's own regular expressions, which read them in the same way.
@@ -14,7 +16,7 @@ from functools import lru_cache
 from krm_fn.base.annotations import Any, Callable, Iterator
 from krm_fn.base.expressions import expression
 from krm_fn.base.regex_syntax import Letters, Node, parsed
-from krm_fn.base.work import Unsupported
+from krm_fn.base.work import Budget, SpentError, Unsupported
 
 Spend = Callable[[int], None]  # so many units of work; raises an error if they are not left
 Search = Callable[[str, int], tuple[int, int] | None]  # from a place on: start and end of the first match
@@ -266,3 +268,51 @@ def _is_at(what: str, text: str, place: int) -> bool:
 
 def _is_word(text: str, place: int) -> bool:
     return 0 <= place < len(text) and text[place].isascii() and (text[place].isalnum() or text[place] == "_")
+
+
+UNITS = 2_000_000  # of work for the expressions of a run
+MOST_KNOWN = 10_000  # answers that are kept; most objects repeat the texts of others
+
+
+class Patterns:
+    """Matches the regular expressions of one run, as Go reads them, until the work for them is done."""
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """Start a run, with all the work."""
+        self._budget = Budget(UNITS)
+        self._known: dict[tuple[str, str], bool | None] = {}
+
+    def finds(self, expression: str, text: str) -> bool | None:
+        """True if the expression is found in the text; None if that takes too much work to find out, or it can't be read."""
+        key = expression, text
+        if key in self._known:
+            return self._known[key]
+        found = self._found(expression, text)
+        if len(self._known) < MOST_KNOWN:
+            self._known[key] = found
+        return found
+
+    def _found(self, expression: str, text: str) -> bool | None:
+        if not self.allows(0):  # before the expression is compiled
+            return None
+        from krm_fn.base.regex_syntax import WrongPatternError
+
+        try:
+            return searching(expression, text, self._budget.spend)(text, 0) is not None
+        except (Unsupported, WrongPatternError):
+            return None
+
+    def allows(self, units: int) -> bool:
+        """True if so many units of work are left, which are spent now."""
+        try:
+            self._budget.spend(units)
+        except SpentError:
+            return False
+        return True
+
+
+# For the definitions that the process has read last.
+OF_DEFINITIONS = Patterns()

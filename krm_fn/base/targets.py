@@ -12,7 +12,7 @@ from krm_fn.base.annotations import Any, Callable, Iterable, Iterator
 from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, labels_of, name_of, text
-from krm_fn.base.patterns import Patterns
+from krm_fn.base.regex import Patterns
 from krm_fn.base.regex_syntax import WrongPatternError, parsed
 from krm_fn.base.value import Value
 from krm_fn.base.work import Unsupported

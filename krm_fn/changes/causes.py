@@ -14,8 +14,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.updates.lone_instances import made_from
 from krm_fn.kubevirt.updates.machine import Machine, World
-from krm_fn.kubevirt.updates.paths_of_change import ENTRY, Difference, compared
-from krm_fn.kubevirt.updates.references import find
+from krm_fn.kubevirt.updates.references import ENTRY, Difference, compared, find
 from krm_fn.kubevirt.updates.starting import Start, made_of
 
 TYPE_CHECKING = False

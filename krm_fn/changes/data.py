@@ -18,11 +18,19 @@ from krm_fn.changes.owners import POOL, VM, key_of
 from krm_fn.changes.scaling import RECREATED, SCALED_IN
 from krm_fn.kubevirt.holders import DATA_VOLUMES, POOLED, SERVED
 from krm_fn.kubevirt.pods.launch import LaunchContext
-from krm_fn.kubevirt.updates.data_volumes import CLAIM, DATA_VOLUME, Edit, edit_of_disk, size_of
+from krm_fn.kubevirt.updates.data_volumes import (
+    CLAIM,
+    DATA_VOLUME,
+    READ,
+    Edit,
+    edit_of_disk,
+    edit_of_read,
+    readings_of,
+    size_of,
+)
 from krm_fn.kubevirt.updates.machine import World, entries
-from krm_fn.kubevirt.updates.migration import VOLUMES
 from krm_fn.kubevirt.updates.pools import keeps_disks
-from krm_fn.kubevirt.updates.readings import READ, edit_of_read, readings_of
+from krm_fn.kubevirt.updates.transition import VOLUMES
 from krm_fn.sizing.storage import named_state, state_of, states_of
 
 TYPE_CHECKING = False

@@ -33,8 +33,8 @@ from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.stored_revisions import KIND as REVISION
 from krm_fn.kubevirt.updates.admission import misshapen, shape_is_open
-from krm_fn.kubevirt.updates.applying import PARTS
-from krm_fn.kubevirt.updates.paths_of_change import ENTRY, compared
+from krm_fn.kubevirt.updates.references import ENTRY, compared
+from krm_fn.kubevirt.updates.stored_form import PARTS
 
 Referring = tuple[Entry, list[Found | None]]
 

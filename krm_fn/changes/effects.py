@@ -12,7 +12,7 @@ from krm_fn.changes.causes import CauseSide, EditSources, side_of_machine
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.instance import stable_uuid
 from krm_fn.kubevirt.updates.machine import Running
-from krm_fn.kubevirt.updates.paths_of_change import Difference, compared
+from krm_fn.kubevirt.updates.references import Difference, compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

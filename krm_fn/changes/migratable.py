@@ -8,9 +8,9 @@ from krm_fn.base.paths import as_list, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.migratability import Assessment, Verdict, claims_of, verdict_of
-from krm_fn.kubevirt.updates.migration import LONGEST, is_too_long, shared
 from krm_fn.kubevirt.updates.resources import NOT_MIGRATABLE
 from krm_fn.kubevirt.updates.restart import MESSAGE
+from krm_fn.kubevirt.updates.transition import LONGEST, is_too_long, shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

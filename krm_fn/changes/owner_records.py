@@ -20,19 +20,17 @@ from krm_fn.kubevirt.admission.selectors import missed
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.updates import lone_instances, pools
 from krm_fn.kubevirt.updates.admission import SELECTOR, VALIDATING, admitted, update_causes
-from krm_fn.kubevirt.updates.applying import applied, by_replacement, not_at_all
 from krm_fn.kubevirt.updates.machine import Machine, World
-from krm_fn.kubevirt.updates.migration import is_too_long
 from krm_fn.kubevirt.updates.starting import Start
-from krm_fn.kubevirt.updates.stored_form import stored
-from krm_fn.kubevirt.updates.transition import Transition, fresh, transition
+from krm_fn.kubevirt.updates.stored_form import applied, by_replacement, not_at_all, stored
+from krm_fn.kubevirt.updates.transition import Transition, fresh, is_too_long, transition
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from krm_fn.changes.pairs import Pair
     from krm_fn.changes.repeats import Repeats
-    from krm_fn.kubevirt.updates.applying import Writer
+    from krm_fn.kubevirt.updates.stored_form import Writer
 
 
 ERROR, UNMOVED = "error", "migration:nobody"

@@ -14,8 +14,8 @@ from krm_fn.kubevirt.updates import power
 from krm_fn.kubevirt.updates.admission import SCHEMA
 from krm_fn.kubevirt.updates.data_volumes import new_data_volumes
 from krm_fn.kubevirt.updates.machine import Machine, Running, World
-from krm_fn.kubevirt.updates.migration import migration
-from krm_fn.kubevirt.updates.paths_of_change import differences
+from krm_fn.kubevirt.updates.references import differences
+from krm_fn.kubevirt.updates.transition import migration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """VMs that a change reaches as it reaches another VM of their namespace, so that their records are not worked out once more.
 
-Most VMs of many differ in their own texts only (`pipeline.own_texts`). If the change edits none of these texts, but other
+Most VMs of many differ in their own texts only (`pipeline.equivalents`). If the change edits none of these texts, but other
 fields of the VMs, what they refer to or the cluster, the same happens to all VMs that are alike in the rest on both sides.
 """
 
@@ -13,8 +13,7 @@ from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.resolve import MATCHERS, refers
 from krm_fn.kubevirt.updates.machine import Machine, World
 from krm_fn.kubevirt.updates.references import find
-from krm_fn.pipeline.equivalents import READINGS, compiled, dumped, marshalled, notes
-from krm_fn.pipeline.own_texts import KEY, TEXTS
+from krm_fn.pipeline.equivalents import KEY, READINGS, TEXTS, compiled, dumped, marshalled, notes
 from krm_fn.pipeline.starts import verbosity
 
 TYPE_CHECKING = False

@@ -18,7 +18,7 @@ from krm_fn.changes.summary import LEVELS, WORDS
 from krm_fn.changes.upgrade import steps_schema as steps
 from krm_fn.findings.finding import SEVERITIES
 from krm_fn.kubevirt.resolve import MATCHERS
-from krm_fn.kubevirt.updates import migration
+from krm_fn.kubevirt.updates import transition
 from krm_fn.kubevirt.updates.pools import ROLLOUTS
 
 Schema = dict[str, Any]
@@ -232,11 +232,11 @@ def _update() -> Schema:
 
 
 def _migration() -> Schema:
-    conditions = [migration.HOT_CPU, migration.HOT_MEMORY, migration.VOLUMES, migration.REQUIRED]
+    conditions = [transition.HOT_CPU, transition.HOT_MEMORY, transition.VOLUMES, transition.REQUIRED]
     return _object(
         {
             "because": _list({"enum": conditions}),
-            "by": {"enum": [migration.LIVE_MIGRATE, migration.EVICT, migration.NOBODY]},
+            "by": {"enum": [transition.LIVE_MIGRATE, transition.EVICT, transition.NOBODY]},
             "network": {"enum": ["immediate", "pending"]},
         },
         required=("because", "by"),

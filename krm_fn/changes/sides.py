@@ -17,7 +17,7 @@ from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import SERVED
 from krm_fn.kubevirt.migratability.claims import Claims
 from krm_fn.kubevirt.presets.index import NONE
-from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
+from krm_fn.kubevirt.resolve.matcher import API_VERSIONS
 from krm_fn.kubevirt.settings import Config
 from krm_fn.kubevirt.updates.machine import World
 from krm_fn.live import dumps

@@ -23,7 +23,7 @@ from krm_fn.pipeline.analysis import Analysis
 from krm_fn.pipeline.capacity import NO_INSTANCE, demands_of, facts_of
 from krm_fn.sizing import limit_ranges, quotas, storage
 from krm_fn.sizing.demands import Demand, Launched, Subject, demand, launched, rendered
-from krm_fn.sizing.pods import pods_of
+from krm_fn.sizing.limit_ranges import pods_of
 from krm_fn.sizing.quotas import Quota, QuotaUse
 from krm_fn.sizing.schema import AMOUNTS, QUANTITY, TEXT, TEXTS, closed
 

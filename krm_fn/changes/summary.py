@@ -7,8 +7,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.value import Value
 from krm_fn.changes.data import DELETED, MISSING, STAYS, TAKEN_OVER
 from krm_fn.changes.owners import LEFT
-from krm_fn.kubevirt.updates.data_volumes import GROWS, REFUSED
-from krm_fn.kubevirt.updates.readings import LIVE, NEXT_START
+from krm_fn.kubevirt.updates.data_volumes import GROWS, LIVE, NEXT_START, REFUSED
 
 
 class Level(Value):

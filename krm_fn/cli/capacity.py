@@ -21,12 +21,11 @@ from krm_fn.pipeline.capacity import demands_of, facts_of
 from krm_fn.pipeline.surroundings import bundle_of
 from krm_fn.sizing import draining, quotas, storage
 from krm_fn.sizing import prices as pricing
-from krm_fn.sizing.demands import Demand
+from krm_fn.sizing.demands import Demand, totals
 from krm_fn.sizing.nodes import NodeShape
 from krm_fn.sizing.placement import Placement, placed
 from krm_fn.sizing.prices import Prices
 from krm_fn.sizing.rows import GROUPS, Sized
-from krm_fn.sizing.sums import totals
 from krm_fn.sources.source import Sources
 
 
@@ -148,7 +147,7 @@ def _only(read: Sequence[ReadBundle]) -> tuple[Sequence[Any], Config]:
 
 def _show_matrix(items: Sequence[Any], config: Config, output: str) -> None:
     from krm_fn.cli.sizes.matrix import FORMATS
-    from krm_fn.pipeline.matrix import pairs
+    from krm_fn.pipeline.capacity import pairs
 
     write_out(FORMATS[output](pairs(items, config), _width()).encode(errors="replace"))
 

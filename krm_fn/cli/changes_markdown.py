@@ -23,11 +23,11 @@ from krm_fn.cli.changes_groups import (
     counted,
     grouped,
     places,
+    quota_lines,
     reach_line,
     reaches,
     word_of,
 )
-from krm_fn.cli.changes_sizes import quota_lines
 from krm_fn.cli.changes_text import (
     about,
     figures,

@@ -13,9 +13,9 @@ from krm_fn.changes import renames
 from krm_fn.changes.owners import POOL
 from krm_fn.changes.policies import REFUSED
 from krm_fn.changes.summary import level_of
+from krm_fn.cli import changes_groups
 from krm_fn.cli.changes_fields import SIZES, change_lines, field, guest, value, values
 from krm_fn.cli.changes_groups import RecordGroup, counted, counts, grouped, label, place, places, reach_line, reaches
-from krm_fn.cli.changes_sizes import data_lines, pod_lines, quota_lines
 from krm_fn.cli.changes_words import ROLLOUTS, SHOWN_BY, sentence
 from krm_fn.cli.output_files import TEXT, Pen
 
@@ -47,7 +47,7 @@ def text_of(answer: Object, *, color: bool, together: bool = True) -> str:
     shared = [reach_line(each, TEXT) for each in reaches(answer["vms"])] if together else []
     groups = grouped(answer["vms"], partial(about, pen=TEXT), together=together)
     blocks = ["\n".join([_coloured(_head(each, new), each, color), *_names(each), *each.lines]) for each in groups]
-    used = "\n".join(map(TEXT.prose, quota_lines(answer)))
+    used = "\n".join(map(TEXT.prose, changes_groups.quota_lines(answer)))
     moved = "\n".join(rename_lines(answer, TEXT))
     steps = ["\n".join(step_lines(step, new, TEXT)) for step in answer.get("steps", ())]
     silent = "\n".join((*unmanaged_lines(answer, TEXT), *policy_lines(answer, TEXT), *uncompared_lines(answer, TEXT)))
@@ -124,9 +124,12 @@ def about(record: Object, pen: Pen, *, generic: bool = False) -> Iterator[str]:
     yield from _of_pool(record, pen)
     if said := guest(record, pen, changes=record.get("changes", ())):
         yield f"  guest: {said}"
-    yield from (f"  {pen.prose(line)}" for line in pod_lines(record))
+    yield from (f"  {pen.prose(line)}" for line in changes_groups.pod_lines(record))
     yield from change_lines(record.get("changes", ()), pen)
-    yield from (f"  {line}" for line in data_lines(record, pen, lambda name: _of(name, record.get("from", record), generic)))
+    yield from (
+        f"  {line}"
+        for line in changes_groups.data_lines(record, pen, lambda name: _of(name, record.get("from", record), generic))
+    )
     yield from contested_lines(record, pen)
     for each in record.get("gates", ()):
         opened = f"KubeVirt {pen.prose(each['release'])} opens feature gate {pen.name(each['gate'])} by default"
@@ -292,11 +295,11 @@ def gist(record: Object, pen: Pen) -> str:
     others = [each for each in record.get("changes", ()) if not (parts and each["path"] in SIZES)]
     parts += [f"{field(each['path'], pen)} {values(each, pen)}" for each in others[:2]]
     parts += [f"{len(others) - 2} more"] if len(others) > 2 else []
-    data = list(data_lines(record, pen))
+    data = list(changes_groups.data_lines(record, pen))
     parts += [*data[:2], *([f"{len(data) - 2} more"] if len(data) > 2 else [])]
     parts += [f"{each['gate']} needs {pen.prose(each['needs'])}" for each in record.get("gates", ())]
     parts += [_kept_gist(kept, pen) for kept in record.get("keeps", ())]
-    return "; ".join(parts or map(pen.prose, pod_lines(record)))
+    return "; ".join(parts or map(pen.prose, changes_groups.pod_lines(record)))
 
 
 def _kept_gist(kept: Object, pen: Pen) -> str:

@@ -16,7 +16,7 @@ import click
 
 from krm_fn.base.console import file_name
 from krm_fn.base.errors import UsageError
-from krm_fn.cli import baseline, completion, earlier, inplace_folders, options, output_files, progress, replacing, units
+from krm_fn.cli import baseline, completion, inplace_folders, options, output_files, progress, replacing, units
 from krm_fn.cli.build_flags import schemas_option
 from krm_fn.cli.formats import FORMATS, CheckReport, combined, counted, written
 from krm_fn.cli.output_files import color_option, is_colored, is_terminal
@@ -138,7 +138,7 @@ LISTING = ("junit", "tap")
 @click.option(
     "--today", metavar="YYYY-MM-DD", hidden=True, help="The day for which the expiry dates of the baseline are checked."
 )
-@earlier.base_options
+@baseline.base_options
 @fix_option
 @options.cache_options
 @executor_options
@@ -176,13 +176,13 @@ def check(
     how = judging_options(flags, quoted=_is_rich(color), listed=listed, fixing=flags["fix"])
     request = CommandRequest(flags=flags, checking=partial(_checking, levels=levels, expanded=expanded))
     bar = progress.shown(quiet=flags["verbose"])
-    before = earlier.read(request, how, bar, combined)
+    before = baseline.read_earlier(request, how, bar, combined)
     found = fixed_results(request.but(before=before.objects if before else {}), how, bar, _prints(known, before))
     report = combined(found).but(summary=flags["summary"], off=_off(found, levels))
     if known is not None:
         known = _written(known, report.findings) if update_baseline else known
         report = _without_known(report, known, severity_at(request, known.file, found), day)
-    report = earlier.without_old(report, before) if before else report
+    report = baseline.without_old(report, before) if before else report
     _write(targets, report, color)
     show_tally(report, found)
     code = max((results.exit_code([each], report.fail_on_of(each)) for each in report.findings), default=0)
@@ -196,7 +196,7 @@ def _known(file: str | None, *, update: bool) -> baseline.Baseline | None:
     return baseline.read(file, may_lack=update) if file else None
 
 
-def _prints(known: baseline.Baseline | None, before: earlier.Earlier | None) -> set[str]:
+def _prints(known: baseline.Baseline | None, before: baseline.Earlier | None) -> set[str]:
     """The fingerprints of the findings that do not count."""
     return {*(entry.fingerprint for entry in (known.entries if known else ())), *(before.findings if before else ())}
 

@@ -11,8 +11,6 @@ from krm_fn.base import programs
 from krm_fn.base.errors import InputError
 from krm_fn.live import dumps
 
-KUBECTL = "kubectl"
-
 
 @click.command()
 @click.option(
@@ -30,7 +28,7 @@ def dump(*, run: bool) -> int:
     if not run:
         click.echo(dumps.command())
         return 0
-    program = programs.find(KUBECTL)
+    program = programs.find("kubectl")
     if program is None:
         raise InputError("kubectl is not on the PATH; put it there, or run the printed command")
     served = _output((program, "api-resources", "--verbs=list", "-o", "name"))

@@ -13,10 +13,9 @@ import click
 from krm_fn.base.errors import UsageError
 from krm_fn.base.objects import Object
 from krm_fn.changes.pairs import Assumptions
-from krm_fn.cli import completion, diff_units, earlier, options, output_files, progress, units
+from krm_fn.cli import baseline, completion, diff_units, options, output_files, progress, units
 from krm_fn.cli.build_flags import schemas_option
-from krm_fn.cli.changes_groups import RecordGroup, grouped, word_of
-from krm_fn.cli.changes_sizes import quota_lines
+from krm_fn.cli.changes_groups import RecordGroup, grouped, quota_lines, word_of
 from krm_fn.cli.changes_text import about, figures, rename_lines, what
 from krm_fn.cli.formats import BASE, combined
 from krm_fn.cli.formats import CheckReport as Checked
@@ -25,9 +24,8 @@ from krm_fn.cli.progress import Progress
 from krm_fn.cli.trees import CommitRange, paths_in, trees_of
 from krm_fn.cli.units import PROCESSES, CommandRequest
 from krm_fn.findings import results
-from krm_fn.reporting.describing import PagePart, describe
-from krm_fn.reporting.input import Change as Changed
-from krm_fn.reporting.input import DescribedUnit, Report
+from krm_fn.reporting.describing import Change as Changed
+from krm_fn.reporting.describing import DescribedUnit, PagePart, Report, describe
 from krm_fn.repositories.clusters import validating
 from krm_fn.sources.reading import STDIN
 
@@ -48,7 +46,7 @@ INDENT = "  "  # of what `diff` says below a headline
     shell_complete=completion.FILE,
     help="The file to write, such as report.html. A file that exists is replaced. -: stdout.",
 )
-@earlier.base_options
+@baseline.base_options
 @schemas_option
 @options.ignores_option
 @options.config_options
@@ -68,11 +66,11 @@ def report(output: str, **flags: Any) -> int:
     flags = {**flags, "cache": "", "executor": PROCESSES, "scheduler": None}
     request, how = CommandRequest(flags=flags, checking=validating), units.judging_options(flags, listed=False)
     bar = progress.shown(quiet=flags["verbose"])
-    before = earlier.read(request, how, bar, combined)
+    before = baseline.read_earlier(request, how, bar, combined)
     request = request.but(before=before.objects) if before else request
     found = units.results_of(request, how.but(describing=describe), bar)
     checked = combined(found)
-    checked = earlier.without_old(checked, before) if before else checked
+    checked = baseline.without_old(checked, before) if before else checked
     described = tuple(
         DescribedUnit(part=each.described or PagePart(), target=each.name, cluster=each.cluster, findings=each.findings)
         for each in found

@@ -15,7 +15,7 @@ from krm_fn.base.globs import steps_of
 from krm_fn.base.paths import dotted
 from krm_fn.base.value import Value
 from krm_fn.config.keys import API_VERSION, KIND, NAMES, child, hint, map_at, unlike
-from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS
+from krm_fn.kubevirt.resolve.matcher import BUNDLE_KINDS
 from krm_fn.rules.shared.available_objects import API_VERSIONS
 
 Check = Callable[[object, str], Any]

@@ -25,7 +25,7 @@ from krm_fn.kubevirt.presets.index import NONE as NO_PRESETS
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve import PREFERENCE
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
-from krm_fn.kubevirt.updates.paths_of_change import Difference, compared
+from krm_fn.kubevirt.updates.references import Difference, compared
 from krm_fn.kubevirt.updates.stored_form import stored_spec
 from krm_fn.rules.facts.vms import VmFacts
 

@@ -19,7 +19,7 @@ from krm_fn.kubevirt.admission.formats import is_subdomain
 from krm_fn.kubevirt.catalogue import Catalogue
 from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.facts import Found
-from krm_fn.kubevirt.fields.memory import overcommitted
+from krm_fn.kubevirt.fields.instancetype import overcommitted
 from krm_fn.kubevirt.fields.topology import counts, laid_out, named_topology, whole_number
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.pods import vcpus_of

@@ -17,7 +17,7 @@ from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.holders import DOMAIN, holder_of, template_path
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve import MATCHERS as RESOLVED
-from krm_fn.kubevirt.resolve.lookup import Lookup
+from krm_fn.kubevirt.resolve.matcher import Lookup
 from krm_fn.kubevirt.settings import Config
 from krm_fn.pipeline.analysis import Analysis, analysis_of
 from krm_fn.rules.facts.bundles import NO_SURROUNDINGS, Surroundings

@@ -20,7 +20,6 @@ from krm_fn.pipeline.analysis import Analysis, cluster_of
 
 INSTANCETYPE, PREFERENCE, PRESET, CONFIGURATION, PATCH = "instancetype", "preference", "preset", "configuration", "patch"
 MATCHERS = tuple(row.field for row in ROWS)
-SPEC: Path = ("spec",)
 DATA: Path = ("data",)
 ENCODED: Path = ("data", "spec")
 KUBEVIRT: Path = ("spec", "configuration")

@@ -14,7 +14,7 @@ from krm_fn.kubevirt.settings import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.base.patterns import Patterns
+    from krm_fn.base.regex import Patterns
 
 
 # With this annotation on the KubeVirt object, isolated emulator threads get an even number of CPUs.
@@ -225,7 +225,7 @@ class Cluster(Value):
     def patterns(self) -> Patterns:
         """The matcher for the regular expressions of the configuration."""
         if "patterns" not in self.__dict__:
-            from krm_fn.base.patterns import Patterns  # rendering needs no matcher
+            from krm_fn.base.regex import Patterns  # rendering needs no matcher
 
             self.__dict__["patterns"] = Patterns()
         found: Patterns = self.__dict__["patterns"]

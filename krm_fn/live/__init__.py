@@ -1,7 +1,7 @@
 """What is in a cluster beside what git has: live objects, and what applying a manifest makes of them.
 
-`applied` says what the API server stores; nothing here talks to a cluster. `places` has the types by which the API server
-merges, `merging` its structured merge, `owners` the entries of `managedFields`, `applying` the ways of the tools that apply.
+`applied` says what the API server stores; nothing here talks to a cluster. `merging` is the structured merge of the API
+server, with the types by which it merges, `owners` the entries of `managedFields`, `applying` the ways of the tools that apply.
 `dumps` recognises live objects and knows what a dump lacks. `drift` stands on `overlaying`, `adopt` on `adopting`, `plan` on
 `planning`.
 """

@@ -17,9 +17,10 @@ from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, SERVED, TEMPLAT
 from krm_fn.kubevirt.resolve import MATCHERS
 from krm_fn.kubevirt.stored_revisions import KIND as REVISION
 from krm_fn.kubevirt.stored_revisions import status_path
-from krm_fn.live.applying import LAST_APPLIED, last_applied
+from krm_fn.live.applying import last_applied
 from krm_fn.live.dumps import SIZES, VM, is_live, is_owned
 from krm_fn.live.overlaying import TRACKED
+from krm_fn.live.owners import LAST_APPLIED
 
 CLUSTER = "_cluster"  # the folder of objects without a namespace; no namespace has such a name
 KUSTOMIZATION = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}

@@ -12,12 +12,14 @@ from krm_fn.base.annotations import Sequence
 from krm_fn.base.objects import Object, metadata, text
 from krm_fn.base.paths import as_map, copy
 from krm_fn.kubevirt.releases import NEWEST, Release
-from krm_fn.kubevirt.updates.applying import merge_patch, patched, without_nulls
-from krm_fn.live import migrating
-from krm_fn.live.merging import FieldSet, compared, field_set, merged, with_named, without
+from krm_fn.kubevirt.updates.stored_form import merge_patch, patched, without_nulls
+from krm_fn.live.merging import FieldSet, TypedPlace, compared, field_set, merged, place_of, with_named, without
 from krm_fn.live.owners import (
     APPLY,
     BEFORE,
+    CLIENT_SIDE_APPLY,
+    HOLDS,
+    LAST_APPLIED,
     UPDATE,
     ApplyConflictError,
     ApplyRefusedError,
@@ -27,13 +29,15 @@ from krm_fn.live.owners import (
     after,
     entries,
     held,
+    holders,
     owners_of,
+    taken_by_flux,
     text_of,
+    upgraded,
+    with_annotation,
 )
-from krm_fn.live.places import TypedPlace, place_of
 from krm_fn.live.refusing import refuse_stored, refuse_strange, with_defaults, without_dropped
 
-LAST_APPLIED = migrating.LAST_APPLIED
 SERVER_SIDE, CLIENT_SIDE, REPLACE = "server-side", "client-side", "replace"
 WRITTEN = ("labels", "annotations", "finalizers", "ownerReferences")
 KUBECTL = "kubectl"
@@ -90,25 +94,25 @@ class _Request:
     def by_tool(self, tool: str) -> Object:
         """The object after the server-side apply of a tool that takes over what earlier managers hold. All of them force."""
         if tool == "flux" and self.live:
-            owners = migrating.taken_by_flux(self.owners, self.manager, self.version)
-            live = without(body(self.live), self.place, {migrating.HOLDS})
+            owners = taken_by_flux(self.owners, self.manager, self.version)
+            live = without(body(self.live), self.place, {HOLDS})
             return self._on(_as_decoded(live), owners).server_side(force=True)
         if tool == "argocd" and self.live:
-            self.owners = migrating.upgraded(self.owners, (migrating.CLIENT_SIDE_APPLY,), self.manager)
+            self.owners = upgraded(self.owners, (CLIENT_SIDE_APPLY,), self.manager)
         first = self.server_side(force=True)
         owners = owners_of(first)
-        managers = migrating.holders(owners)
+        managers = holders(owners)
         if not managers:
             return first
         try:
-            second = self._on(body(first), migrating.upgraded(owners, managers, self.manager)).server_side(force=True)
+            second = self._on(body(first), upgraded(owners, managers, self.manager)).server_side(force=True)
         except ApplyRefusedError:  # kubectl warns and goes on
             return first
         sent = as_map(metadata(self.live or {}).get("annotations")).get(LAST_APPLIED)
         if self.manager != KUBECTL or sent is None:
             return second
         named = {**metadata(second), "annotations": {**as_map(metadata(second).get("annotations")), LAST_APPLIED: sent}}
-        named["managedFields"] = entries(migrating.with_annotation(owners_of(second), self.version))
+        named["managedFields"] = entries(with_annotation(owners_of(second), self.version))
         return {**second, "metadata": named}
 
     def _on(self, live: Object, owners: Owners) -> _Request:

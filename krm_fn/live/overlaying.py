@@ -10,12 +10,18 @@ from krm_fn.base.placeholders import may_be_in, open_values
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.updates.stored_form import stored
-from krm_fn.live.applying import CLIENT_SIDE, LAST_APPLIED, applied, body
+from krm_fn.live.applying import CLIENT_SIDE, applied, body
 from krm_fn.live.dumps import VM, Key, is_machine, key_of
-from krm_fn.live.merging import compared, is_same
-from krm_fn.live.migrating import CLIENT_SIDE_APPLY
-from krm_fn.live.owners import BEFORE, ApplyConflictError, ApplyRefusedError, owners_of, text_of
-from krm_fn.live.places import place_of
+from krm_fn.live.merging import compared, is_same, place_of
+from krm_fn.live.owners import (
+    BEFORE,
+    CLIENT_SIDE_APPLY,
+    LAST_APPLIED,
+    ApplyConflictError,
+    ApplyRefusedError,
+    owners_of,
+    text_of,
+)
 
 REFUSED = "the API server refuses this value once the manifest is applied; correct it in git"
 # What Argo CD writes into objects to know them again.

@@ -7,7 +7,7 @@ from typing import Any
 
 from krm_fn.base.paths import EACH
 from krm_fn.base.value import Value
-from krm_fn.kubevirt.admission.fields.run_strategy import RUN_STRATEGIES
+from krm_fn.kubevirt.admission.fields.live_update import RUN_STRATEGIES
 from krm_fn.kubevirt.admission.specs import GROUPS
 from krm_fn.kubevirt.holders import HOLDERS
 from krm_fn.kubevirt.releases import Release, Version

@@ -19,7 +19,7 @@ from krm_fn.kubevirt.expand import apply
 from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
 from krm_fn.kubevirt.fields.topology import DEPRECATED
 from krm_fn.kubevirt.holders import TEMPLATE, template_path, vm_path
-from krm_fn.kubevirt.presets.era import EXCLUDE, FIRST_EXCLUDE
+from krm_fn.kubevirt.presets.merge import EXCLUDE, FIRST_EXCLUDE
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.removed_fields import removed_fields
 from krm_fn.kubevirt.resolve import INSTANCETYPE, MATCHERS, Matcher, Resolver

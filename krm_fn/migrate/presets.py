@@ -22,9 +22,9 @@ from krm_fn.kubevirt.fields.topology import counts
 from krm_fn.kubevirt.holders import template_path, vm_path
 from krm_fn.kubevirt.presets import Presets
 from krm_fn.kubevirt.presets.domain import DOMAIN, SELECTOR, Preset, domain_of, offered, offers
-from krm_fn.kubevirt.presets.era import EXCLUDE
+from krm_fn.kubevirt.presets.facts import problems
 from krm_fn.kubevirt.presets.index import KIND
-from krm_fn.kubevirt.presets.selector import problems
+from krm_fn.kubevirt.presets.merge import EXCLUDE
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.matcher import API_VERSION
 from krm_fn.kubevirt.schema.checking import check

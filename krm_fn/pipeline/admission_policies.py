@@ -12,13 +12,11 @@ from krm_fn.base.paths import Path, as_map, get, number_of_values
 from krm_fn.base.wording import show
 from krm_fn.config.schema_policies import INSTANCE, POD, RENDERED, STATES, WRITTEN
 from krm_fn.findings.finding import Finding
-from krm_fn.pipeline.policy_repeats import repeats
-from krm_fn.pipeline.policy_subjects import PolicySubject, Subjects
-from krm_fn.policies.admission import BINDING, GROUP, POLICY, Skipped
+from krm_fn.pipeline.policy_subjects import PolicySubject, Subjects, repeats
+from krm_fn.policies.admission import BINDING, GROUP, POLICY, RememberedPolicies, Skipped
 from krm_fn.policies.judging import Failure
 from krm_fn.policies.matching import UPDATE
 from krm_fn.policies.reads import field_of
-from krm_fn.policies.remembered import RememberedPolicies
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.policies import Unevaluated
 from krm_fn.rules.registry import Hit, finding_of, policy_rule

@@ -12,7 +12,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_list, get, is_set
 from krm_fn.base.placeholders import is_filled_key, placeholders
 from krm_fn.findings.finding import UNSET, Finding
-from krm_fn.kubevirt.admission.settled import Open
+from krm_fn.kubevirt.admission.scope import Open
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.rules.facts.vms import VmFacts
 

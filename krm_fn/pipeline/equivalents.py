@@ -1,6 +1,6 @@
 """Equivalent VMs: they differ from an earlier VM only in texts that judging does not read.
 
-If there are many VMs, most of them differ in names, addresses and user data (`own_texts`). `READINGS` says for each sort of
+If there are many VMs, most of them differ in names, addresses and user data (`TEXTS`). `READINGS` says for each sort of
 text what schema, expansion and admission read of it: nothing, whether it equals others, or the result of a check. A VM without
 findings of its own is sound. All VMs in which judging reads the same are sound too, so no stage checks them again.
 
@@ -23,10 +23,43 @@ from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.resolve import Resolver
 from krm_fn.kubevirt.schema.checking import check
 from krm_fn.pipeline.analysis import Analysis
-from krm_fn.pipeline.own_texts import EACH, KEY, TEXTS
 from krm_fn.pipeline.refusals import refused
 from krm_fn.pipeline.stopped import starts
 from krm_fn.rules.facts.vms import VmFacts
+
+EACH = "*"  # any entry of a list
+KEY = ""  # at the end, any key of a map
+
+SPEC: Path = ("spec", "template", "spec")
+DOMAIN: Path = (*SPEC, "domain")
+VOLUME: Path = (*SPEC, "volumes", EACH)
+
+TEXTS: tuple[tuple[Path, str], ...] = (
+    (("metadata", "name"), "name"),
+    (("metadata", "labels", KEY), "note"),
+    (("metadata", "annotations", KEY), "note"),
+    (("spec", "dataVolumeTemplates", EACH, "metadata", "name"), "reference"),
+    (("spec", "template", "metadata", "labels", KEY), "label"),
+    ((*SPEC, "hostname"), "hostname"),
+    ((*DOMAIN, "devices", "interfaces", EACH, "macAddress"), "mac"),
+    ((*DOMAIN, "firmware", "uuid"), "uuid"),
+    ((*DOMAIN, "firmware", "serial"), "serial"),
+    ((*VOLUME, "dataVolume", "name"), "reference"),
+    ((*VOLUME, "persistentVolumeClaim", "claimName"), "reference"),
+    *(
+        ((*VOLUME, source, *place), sort)
+        for source in ("cloudInitNoCloud", "cloudInitConfigDrive")
+        for place, sort in (
+            (("userData",), "data"),
+            (("userDataBase64",), "base64"),
+            (("secretRef", "name"), "secret"),
+            (("networkData",), "data"),
+            (("networkDataBase64",), "base64"),
+            (("networkDataSecretRef", "name"), "secret"),
+        )
+    ),
+)
+
 
 Numbers = dict[str, int]
 Reading = Callable[[Any, Numbers], Any]

@@ -9,8 +9,8 @@ from krm_fn.base.paths import Path, copy
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.holders import TEMPLATE, Holder, template_path
 from krm_fn.kubevirt.presets import Applied, PresetFacts, PresetGroup, apply_presets, fold_presets, template_of
-from krm_fn.kubevirt.presets.era import release_for
 from krm_fn.kubevirt.presets.index import NONE
+from krm_fn.kubevirt.presets.merge import release_for
 from krm_fn.pipeline.analysis import Analysis
 from krm_fn.rules.facts.vms import InstanceFacts, VmFacts
 

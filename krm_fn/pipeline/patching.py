@@ -9,7 +9,7 @@ from krm_fn.base.annotations import Any, Iterator, Sequence
 from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import Object, kind_of, name_of, namespace_of
 from krm_fn.base.paths import Path, canonical, copy, get, is_set, number_of_values, put_in
-from krm_fn.base.patterns import Patterns
+from krm_fn.base.regex import Patterns
 from krm_fn.base.value import Value
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.config.patches import Patch, Patches

@@ -14,8 +14,7 @@ from krm_fn.kubevirt.holders import Holder
 from krm_fn.kubevirt.migratability import Assessment, assessed
 from krm_fn.kubevirt.pods import LaunchContext
 from krm_fn.kubevirt.pods.launch import Launch
-from krm_fn.pipeline.equivalents import Reading, Row, compiled, dumped, notes, nothing
-from krm_fn.pipeline.own_texts import KEY, TEXTS
+from krm_fn.pipeline.equivalents import KEY, TEXTS, Reading, Row, compiled, dumped, notes, nothing
 from krm_fn.pipeline.stopped import Instances
 from krm_fn.rules.facts.admission import AdmissionFacts
 from krm_fn.rules.facts.bundles import BundleFacts

@@ -15,8 +15,7 @@ from krm_fn.kubevirt.instance.refusals import is_sound, is_sure_to_start, start_
 from krm_fn.kubevirt.presets import apply_presets
 from krm_fn.kubevirt.presets.index import NONE, PresetGroup, Presets
 from krm_fn.kubevirt.releases import Release
-from krm_fn.pipeline.origins import FieldOrigins
-from krm_fn.pipeline.refusals import refusal, refused
+from krm_fn.pipeline.refusals import FieldOrigins, refusal, refused
 from krm_fn.rules.facts.admission import AdmissionFacts
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.facts.vms import VmFacts

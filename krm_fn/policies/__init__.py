@@ -3,12 +3,11 @@
 A policy goes through these modules, in this order:
 
 1. `syntax` parses the expressions, which are written in the Common Expression Language (CEL). `types` checks them as the server
-   does before it stores a policy, by the tables of `signatures` and `structures` and the rules of `unification`; `literals`
-   checks lists, maps and formats.
-2. `evaluation` makes each node a step (`plans`): names with their fields (`attributes`), calls (`calls`), macros (`macros`).
-   `compiled` does all this for a whole policy.
-3. `matching` and `parameters` decide which policies, bindings and parameters concern an object; `admission` leads through them.
-4. `judging` runs the steps (`running`), with the costs of the server (`costs`) and the work that a run may do (`base.work`).
+   does before it stores a policy, by the tables of `signatures` and the rules of `unification`.
+2. `evaluation` makes each node a step: names with their fields (`attributes`), calls with their costs (`costs`), macros
+   (`macros`). `compiled` does all this for a whole policy, and checks lists, maps and formats.
+3. `matching` decides which policies, bindings and parameters concern an object; `admission` leads through them.
+4. `judging` runs the steps (`running`), with the costs of the server and the work that a run may do (`base.work`).
 
 `functions` has what the functions do: `arithmetic`, `texts`, `lists`, `times`, `formatting`, and Kubernetes' own in `amounts`,
 `addresses`, `urls` and `named_formats`. Regular expressions are those of `base.regex`.

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Any, Mapping, Sequence
 from krm_fn.policies.attributes import BAD, Attribute, Plan, Qualifier, constant, of_attribute, of_name
-from krm_fn.policies.calls import call_step, called, function, given
-from krm_fn.policies.costs import LIST, MAP
+from krm_fn.policies.costs import LIST, MAP, call_step, called, function, given
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported, no_overload
 from krm_fn.policies.functions import RUN
 from krm_fn.policies.macros import step_of

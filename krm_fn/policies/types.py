@@ -165,7 +165,7 @@ class _Checker:
         raise RefusedError("an optional element that is no optional value")
 
     def _joined(self, kinds: Sequence[Kind]) -> Kind:
-        """The type of all elements of a literal; where they have different ones, `literals` refuses it."""
+        """The type of all elements of a literal; where they have different ones, `compiled` refuses it."""
         found = kinds[0] if kinds else self._var()
         for kind in kinds[1:]:
             found = most_general(found, kind) if self._fits(found, kind) else DYN

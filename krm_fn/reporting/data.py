@@ -16,14 +16,12 @@ from krm_fn.base.quantity import NANO, Quantity, parse
 from krm_fn.base.redaction import redact
 from krm_fn.findings.finding import Finding
 from krm_fn.findings.fingerprints import key
-from krm_fn.reporting.references import BUNDLE, CATALOGUE, ELSEWHERE, IMAGE, MADE, Key, ShownReference
-from krm_fn.reporting.tables import Tables
+from krm_fn.reporting.references import BUNDLE, CATALOGUE, ELSEWHERE, IMAGE, MADE, Key, ShownReference, Tables
 from krm_fn.sizing.rows import amount, in_bytes, in_cpus, live_migration, node_needs, reasons
 
 if TYPE_CHECKING:
-    from krm_fn.reporting.describing import LineOrigin, ShownMachine
-    from krm_fn.reporting.input import DescribedUnit, Report
-    from krm_fn.reporting.tables import Tables, ValueTable
+    from krm_fn.reporting.describing import DescribedUnit, LineOrigin, Report, ShownMachine
+    from krm_fn.reporting.references import Tables, ValueTable
 
 
 NONE = "none"

@@ -3,6 +3,8 @@
 It is made where the unit is judged, in any process, and it can be pickled.
 
 An object as lines of YAML, each with the path of the value that it shows.
+
+A report is made of the described units, the findings of all, and what a change does.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from krm_fn.base.redaction import HIDDEN, redact
 from krm_fn.base.value import Value
 from krm_fn.explaining.inputs import MATCHERS
 from krm_fn.explaining.wording import named, notes_of, source_text
+from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of, known_facts
 from krm_fn.pipeline.surroundings import bundle_of
@@ -31,6 +34,7 @@ from krm_fn.yamlio.emit import is_literal, scalar_text
 
 if TYPE_CHECKING:
     from krm_fn.repositories.homes import Material
+
 
 STEP = 2  # columns per level
 LONGEST = 2_000  # characters of a line
@@ -269,3 +273,50 @@ def _origin(field: Object, record: Object) -> LineOrigin:
     if source["from"] == VM and source.get("file") == record.get("file") and source["field"] == field["path"]:
         return LineOrigin(VM, line=source.get("line", 0), notes=notes)
     return LineOrigin(source["from"], named(source), " ".join(source_text(source).split()), notes=notes)
+
+
+class DescribedUnit(Value):
+    """A described unit: its target and cluster, "" for none, and its own findings."""
+
+    part: PagePart
+    target: str = ""
+    cluster: str = ""
+    findings: tuple[Finding, ...] = ()
+
+
+class Change(Value):
+    """What a change does to a VM or a pool: a word for it, and sentences. The first one is the headline; those that explain the
+    one before them are indented."""
+
+    kind: str
+    namespace: str
+    name: str
+    effect: str
+    sentences: tuple[str, ...]
+    target: str = ""
+
+
+class Report(Value):
+    """All that the page shows.
+
+    `findings` are those that count, `known` others that the commit `since` has, too, and `gone` those that only it has.
+    `paths` are the user's, as they stand in the title. `figures` and `change_figures` are one line each, `quota_changes` lines
+    about quotas and names. `releases` are those that the findings are for.
+    """
+
+    paths: tuple[str, ...]
+    units: tuple[DescribedUnit, ...]
+    findings: tuple[Finding, ...] = ()
+    known: tuple[Finding, ...] = ()
+    gone: tuple[Finding, ...] = ()
+    since: str = ""
+    changes: tuple[Change, ...] = ()
+    figures: str = ""
+    change_figures: str = ""
+    quota_changes: tuple[str, ...] = ()
+    releases: tuple[str, ...] = ()
+
+    @property
+    def targets(self) -> list[str]:
+        """The names of the targets."""
+        return [unit.target for unit in self.units if unit.target]

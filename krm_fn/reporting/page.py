@@ -28,7 +28,7 @@ from krm_fn.reporting.data import VM, data_of
 from krm_fn.sizing.rows import Row, amount, in_bytes, in_cpus, together
 
 if TYPE_CHECKING:
-    from krm_fn.reporting.input import Report
+    from krm_fn.reporting.describing import Report
 
 MOST_RULES = 10
 WIDTH = 100  # of a whole bar

@@ -16,7 +16,7 @@ from krm_fn.base.globs import WILD, Globs
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.work import SpentError
-from krm_fn.kubevirt.updates.applying import patched
+from krm_fn.kubevirt.updates.stored_form import patched
 from krm_fn.repositories import charts, delivering
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.flux_sources import FluxSources

@@ -13,7 +13,7 @@ from krm_fn.base.objects import Object, kind_of, name_of, text
 from krm_fn.base.paths import as_list, get
 from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.holders import holder_of
-from krm_fn.kubevirt.resolve.lookup import API_VERSIONS
+from krm_fn.kubevirt.resolve.matcher import API_VERSIONS
 from krm_fn.sources.places import MATCHERS
 
 # How claims are made of DataVolumes: cluster-wide kinds with their API groups.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from krm_fn.base.annotations import Callable, Container, Iterator
+from krm_fn.base.annotations import Callable, Iterator
 from krm_fn.base.bundle import Entry
 from krm_fn.base.objects import Object, name_of, previous_names
 from krm_fn.kubevirt.api_versions import is_served, is_stray
@@ -40,16 +40,16 @@ def modules(family: str) -> tuple[str, ...]:
     return _listed[family]
 
 
-def relevant_modules(family: str, needs: Needs, facts: BundleFacts, silent: Container[str] = ()) -> Iterator[str]:
-    """The modules of the rules that can find something; those in `silent` are known to find nothing."""
+def relevant_modules(family: str, needs: Needs, facts: BundleFacts) -> Iterator[str]:
+    """The modules of the rules that can find something."""
     for name in modules(family):
-        if name not in silent and (name not in needs or needs[name](facts)):
+        if name not in needs or needs[name](facts):
             yield name
 
 
-def any_speaks(facts: BundleFacts, silent: Container[str] = ()) -> bool:
-    """False if no rule of the family `bundle` can find anything; those in `silent` are known to find nothing."""
-    return any(True for _ in relevant_modules("bundle", NEEDS, facts, silent))
+def any_speaks(facts: BundleFacts) -> bool:
+    """False if no rule of the family `bundle` can find anything."""
+    return any(True for _ in relevant_modules("bundle", NEEDS, facts))
 
 
 def uses_catalogue(facts: BundleFacts) -> bool:

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import sys
 
-from krm_fn.base.annotations import Any, Callable, Container, Iterable, Iterator, Mapping
+from krm_fn.base.annotations import Any, Callable, Iterable, Iterator, Mapping
 from krm_fn.base.bundle import Entry
 from krm_fn.base.console import one_line
 from krm_fn.base.objects import ref_of
@@ -244,15 +244,9 @@ def judge(
                 yield finding_of(declared, placed, hit.about or facts.entry, severity)
 
 
-def judge_bundle(
-    facts: OfBundle,
-    severity: Mapping[str, str],
-    family: str = "bundle",
-    *,
-    silent: Container[str] = (),
-) -> Iterator[Finding]:
-    """The findings of a family about the bundle. Rules whose modules are `silent` are known to find nothing."""
-    for declared in _relevant(family, facts, silent):
+def judge_bundle(facts: OfBundle, severity: Mapping[str, str], family: str = "bundle") -> Iterator[Finding]:
+    """The findings of a family about the bundle."""
+    for declared in _relevant(family, facts):
         yield from judge_rule(declared, facts, severity)
 
 
@@ -262,10 +256,10 @@ def judge_rule(declared: Rule, facts: OfBundle, severity: Mapping[str, str]) -> 
         yield finding_of(declared, hit, hit.about, severity)
 
 
-def _relevant(family: str, facts: Any, silent: Container[str]) -> Iterator[Rule]:
+def _relevant(family: str, facts: Any) -> Iterator[Rule]:
     """The rules of a family that can find something, sorted by id; the others are not loaded."""
     needs = getattr(_imported(f"{PACKAGE}.{family}"), "NEEDS", {})
-    return (_declared(family, name) for name in relevant_modules(family, needs, facts, silent))
+    return (_declared(family, name) for name in relevant_modules(family, needs, facts))
 
 
 def _hits(

@@ -1,25 +1,32 @@
-"""What each VM, pool, replica set and instance needs: one record of plain data for each object."""
+"""What each VM, pool, replica set and instance needs: one record of plain data for each object.
+
+And their sums: all that counts for a namespace, a cluster, or any other group of VMs.
+"""
 
 from __future__ import annotations
 
-from krm_fn.base.annotations import Callable, Iterable, Sequence
+from krm_fn.base.annotations import Any, Callable, Iterable, Sequence
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.objects import Object, kind_of, name_of, text
-from krm_fn.base.paths import as_map, get
+from krm_fn.base.paths import as_map, canonical, get
 from krm_fn.base.quantity import parse
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.expand.admitted import with_storage_classes
 from krm_fn.kubevirt.facts import Resolution
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, holder_of
 from krm_fn.kubevirt.pods import LaunchContext, MissingObjectError, PodError, launcher_pod, vcpus_of
-from krm_fn.kubevirt.pods.amounts import written
+from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, add_to, plus, times, written
 from krm_fn.kubevirt.releases import NEWEST
 from krm_fn.sizing import limit_ranges, storage
-from krm_fn.sizing.pods import AdmittedPod, pods_of
+from krm_fn.sizing.limit_ranges import AdmittedPod, pods_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from krm_fn.kubevirt.migratability import Assessment
+
+    Counting = TypeVar("Counting")
 
 
 # The run strategies with which the cluster starts a VM by itself.
@@ -186,3 +193,41 @@ def _sources(subject: Subject) -> Object:
         return {}
     sources = (("instancetype", found.instancetype), ("preference", found.preference))
     return {key: source.ref.name for key, source in sources if source}
+
+
+def totals(demands: Iterable[Demand], claims: Iterable[Object] = ()) -> Object:
+    """The sums of the demands, each as often as it has copies. `claims` is storage beside what VMs create themselves.
+
+    Guests and pods count where KubeVirt starts them, with the defaults of LimitRanges; `vms` counts all machines.
+    """
+    counts = {"vms": 0, "refused": 0, "pods": 0, "vcpus": 0}
+    memory, stored = ZERO, storage.by_class(claims)
+    requests: Amounts = {}
+    limits: Amounts = {}
+    for demand in in_order(demands):
+        record, number = demand.record, demand.copies
+        counts["vms"] += number
+        counts["refused"] += number if record.get("refused") else 0
+        counts["pods"] += number * len(demand.pods)
+        if demand.pods:
+            counts["vcpus"] += number * record["vcpus"]
+            memory = plus(memory, times(parse(record["memory"]) or ZERO, number))
+        for pod in demand.pods:
+            add_to(requests, pod.requests, number)
+            add_to(limits, pod.limits, number)
+        created = (claim for claim in record.get("storage", ()) if storage.is_created(claim))
+        add_to(stored, storage.by_class(created), number)
+    return {**counts, "memory": str(memory), **_shown(requests, limits, stored)}
+
+
+def _shown(requests: Amounts, limits: Amounts, stored: Amounts) -> Object:
+    return {"requests": written(requests), "limits": written(limits), "storage": written(stored)}
+
+
+def once(found: Iterable[Counting], key_of: Callable[[Counting], Any], of: Callable[[Counting], Any]) -> list[Counting]:
+    """One with each key, by what it is `of`, whatever their order is; all of those without a key."""
+    first: dict[Any, Counting] = {}
+    for number, each in enumerate(found):
+        key = key_of(each) or number
+        first[key] = min(first[key], each, key=lambda one: canonical(of(one))) if key in first else each
+    return [*first.values()]

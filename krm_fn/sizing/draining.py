@@ -15,8 +15,8 @@ from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.migratability import MIGRATES, REFUSED, SHUT_DOWN, eviction
 from krm_fn.kubevirt.pods import amounts
-from krm_fn.kubevirt.pods.totals import totals
-from krm_fn.kubevirt.presets.selector import selects
+from krm_fn.kubevirt.pods.amounts import totals
+from krm_fn.kubevirt.presets.facts import selects
 from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.sizing import nodes
 from krm_fn.sizing.fitting import Fits, Needs, numbers

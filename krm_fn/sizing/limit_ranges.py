@@ -1,5 +1,7 @@
 """LimitRanges: the defaults that they give to containers, and the bounds in which pods and claims must be.
 
+And pods as the API server admits them: with the defaults of its own and those of the namespace's LimitRanges.
+
 upstream: k8s.io/kubernetes plugin/pkg/admission/limitranger/admission.go,
 pkg/apis/core/v1/defaults.go:SetDefaults_LimitRangeItem
 """
@@ -11,9 +13,10 @@ from krm_fn.base.bundle import Bundle, effective_namespace
 from krm_fn.base.objects import Object, name_of
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.quantity import NANO, Quantity
+from krm_fn.base.value import Value
 from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.holders import SERVED
-from krm_fn.kubevirt.pods.amounts import Amounts, read
+from krm_fn.kubevirt.pods.amounts import Amounts, above_limits, qos_class, read, stored, totals
 
 Defaults = tuple[Amounts, Amounts]  # requests, limits
 
@@ -134,3 +137,57 @@ def _apart(bounds: Amounts, about: str, requests: Amounts, limits: Amounts, name
             yield f"{about} has no {resource} {missing}, which {bound} demands"
         elif limit.nanos * NANO > most.nanos * request.nanos:
             yield f"{about} has the {resource} limit {limit} and the request {request}, above {bound}"
+
+
+class AdmittedPod(Value):
+    """A pod that the API server has admitted: `pod` as KubeVirt renders it, what its containers are then, and the sums.
+
+    `refused` says why the API server refuses it all the same.
+    """
+
+    pod: Object
+    containers: tuple[Object, ...]
+    init_containers: tuple[Object, ...]
+    requests: Amounts
+    limits: Amounts
+    qos: str
+    refused: tuple[str, ...] = ()
+
+    @property
+    def all_containers(self) -> tuple[Object, ...]:
+        return (*self.containers, *self.init_containers)
+
+
+def admitted(pod: Object, ranges: Sequence[Object]) -> AdmittedPod:
+    """The pod with the defaults of LimitRanges, in their order."""
+    running, initial = (_stored(pod.get(key, ())) for key in ("containers", "initContainers"))
+    given = [defaults(each) for each in ranges]
+    running = tuple(with_defaults(each, given) for each in running)
+    initial = tuple(with_defaults(each, given) for each in initial)
+    found = AdmittedPod(
+        pod=pod,
+        containers=running,
+        init_containers=initial,
+        requests=totals(running, initial, "requests"),
+        limits=totals(running, initial, "limits"),
+        qos=qos_class([*running, *initial]),
+    )
+    wrong = [*violations(found.all_containers, found.requests, found.limits, ranges), *_above_limits(found)]
+    return found.but(refused=tuple(wrong)) if wrong else found
+
+
+def _stored(containers: Sequence[Object]) -> tuple[Object, ...]:
+    return tuple(
+        stored({**each, "requests": read(each.get("requests")), "limits": read(each.get("limits"))}) for each in containers
+    )
+
+
+def _above_limits(found: AdmittedPod) -> list[str]:
+    """The requests that are above their limits. upstream: k8s.io/kubernetes pkg/apis/core/validation/validation.go"""
+    return [f"the request of {each} is above its limit" for each in above_limits(found.all_containers)]
+
+
+def pods_of(pod: Object | None, ranges: Sequence[Object]) -> tuple[AdmittedPod, ...]:
+    """The pods of one machine: the launcher pod, and the one that attaches volumes."""
+    found = (pod, pod.get("hotplugPod")) if pod else ()
+    return tuple(admitted(each, ranges) for each in found if each)

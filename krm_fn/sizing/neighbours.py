@@ -13,10 +13,10 @@ from krm_fn.base.objects import Object, kind_of, labels_of, metadata, name_of, t
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
-from krm_fn.kubevirt.presets.selector import Selector, problems, readable
+from krm_fn.kubevirt.presets.facts import Selector, problems, readable
 from krm_fn.sizing.fitting import Fits, Needs, union
 from krm_fn.sizing.nodes import NodeShape
-from krm_fn.sizing.scopes import REQUIRED
+from krm_fn.sizing.usage import REQUIRED
 
 # The labels of volumes that name zones and regions, several with "__" between them, and those of nodes of today.
 ZONES = {

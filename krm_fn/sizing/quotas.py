@@ -14,13 +14,12 @@ from krm_fn.base.value import Value
 from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, add_to, minus, read, written
 from krm_fn.kubevirt.pods.launch import METADATA_NAME
-from krm_fn.kubevirt.presets.selector import selects
-from krm_fn.sizing import scopes, storage, usage
-from krm_fn.sizing.demands import Demand, identity, in_order
-from krm_fn.sizing.pods import AdmittedPod
+from krm_fn.kubevirt.presets.facts import selects
+from krm_fn.sizing import storage, usage
+from krm_fn.sizing.demands import Demand, identity, in_order, once
+from krm_fn.sizing.limit_ranges import AdmittedPod
 from krm_fn.sizing.rows import compared
-from krm_fn.sizing.scopes import QuotaScope
-from krm_fn.sizing.sums import once
+from krm_fn.sizing.usage import QuotaScope, counts, scopes_of
 
 NATIVE, AWARE, AWARE_CLUSTER = "ResourceQuota", "ApplicationAwareResourceQuota", "ApplicationAwareClusterResourceQuota"
 AAQ_GROUP = "aaq.kubevirt.io"
@@ -120,7 +119,7 @@ def _quota(entry: Entry, spec: Object, namespaces: frozenset[str], calculator: s
         entry=entry,
         hard=read(spec.get("hard")),
         namespaces=namespaces,
-        scopes=scopes.scopes_of(spec),
+        scopes=scopes_of(spec),
         calculator=calculator,
     )
 
@@ -205,7 +204,7 @@ class Counted:
 
 def _counted_pods(quota: Quota, demand: Demand) -> dict[int, AdmittedPod]:
     """The pods of a machine that the quota counts, by their numbers; 0 is the launcher pod."""
-    return {number: pod for number, pod in enumerate(demand.pods) if scopes.counts(quota.scopes, pod)}
+    return {number: pod for number, pod in enumerate(demand.pods) if counts(quota.scopes, pod)}
 
 
 def _within(amounts: Amounts, names: Container[str]) -> Amounts:

@@ -10,9 +10,8 @@ from krm_fn.base.paths import copy, get, put
 from krm_fn.kubevirt.releases import parse
 from krm_fn.kubevirt.schema import table
 from krm_fn.pipeline import stages
-from krm_fn.pipeline.equivalents import LARGEST, PATIENCE, REFERENCES, ROWS, Equivalents, dumped, read
+from krm_fn.pipeline.equivalents import EACH, LARGEST, PATIENCE, REFERENCES, ROWS, Equivalents, dumped, read
 from krm_fn.pipeline.facts import gather
-from krm_fn.pipeline.own_texts import EACH
 from krm_fn.rules import registry
 
 FLEET = "fleet"

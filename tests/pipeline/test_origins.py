@@ -10,7 +10,7 @@ from krm_fn import config
 from krm_fn.base.bundle import Bundle
 from krm_fn.pipeline import stages
 from krm_fn.pipeline.facts import gather
-from krm_fn.pipeline.origins import FieldOrigins
+from krm_fn.pipeline.refusals import FieldOrigins
 
 SETTINGS = config.read(
     {"apiVersion": "kubevirt-render.dev/v1alpha1", "kind": "RenderVirtualMachines", "spec": {"mode": "validate"}}

@@ -6,9 +6,10 @@ from test_admission_policies import SHOP, binding, policy
 
 import krm_fn
 from krm_fn.base.paths import copy, get, put
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.pipeline import policy_subjects
-from krm_fn.pipeline.own_texts import EACH, KEY, TEXTS
-from krm_fn.pipeline.policy_repeats import NAME, TEMPLATE
+from krm_fn.pipeline.equivalents import EACH, KEY, TEXTS
+from krm_fn.pipeline.policy_subjects import NAME
 
 SMALL, LARGE = (instancetype(name, cpu=cpus, namespace="shop") for name, cpus in (("small", 1), ("large", 4)))
 NO_CLOUD = {"userData": "x", "userDataBase64": "x", "secretRef": {"name": "x"}}

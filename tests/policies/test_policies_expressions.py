@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from krm_fn.base.regex import matches, searching
 from krm_fn.base.work import WORK
+from krm_fn.policies.compiled import check_literals
 from krm_fn.policies.errors import EvaluationError, RefusedError, Unknown, Unsupported
 from krm_fn.policies.evaluation import planned
-from krm_fn.policies.literals import check_literals
 from krm_fn.policies.running import evaluated
 from krm_fn.policies.syntax import parse
 from krm_fn.policies.types import checked

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from krm_fn.base.work import WORK
-from krm_fn.policies.admission import Policies, Skipped
+from krm_fn.policies.admission import Policies, RememberedPolicies, Skipped
 from krm_fn.policies.reads import EACH, PRESENT, field_of, part, reads_of
-from krm_fn.policies.remembered import RememberedPolicies
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "policies" / "policies.jsonl.gz"
 EVERY = int(os.environ.get("EVERY", "12"))  # case of the measured ones

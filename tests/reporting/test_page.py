@@ -14,8 +14,7 @@ from pages import read
 
 from krm_fn import yamlio
 from krm_fn.reporting import page as pages
-from krm_fn.reporting.describing import lines_of
-from krm_fn.reporting.input import Report
+from krm_fn.reporting.describing import Report, lines_of
 
 FILES = Path(pages.__file__).parent / "files"
 EMPTY = Report(paths=("<here>",), units=())

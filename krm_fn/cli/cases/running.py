@@ -273,7 +273,7 @@ def selected(field: ExpectedField, obj: Object, budget: Budget) -> list[Any]:
 
 
 def _by_expression(text: str, obj: Object) -> list[Any]:
-    from krm_fn.policies.single import value_of  # only cases with expressions need it
+    from krm_fn.policies.compiled import value_of  # only cases with expressions need it
 
     try:
         return [value_of(text, obj)]
@@ -285,7 +285,7 @@ def _by_path(path: str, obj: Object) -> list[Any]:
     """The values that a JSONPath selects in an object; the leading `$.` may be left out. Raises: ConfigError."""
     from jsonpath import JSONPathError
 
-    from krm_fn.cli.cases.json_paths import values_at  # only cases with fields need it
+    from krm_fn.cli.cases.case import values_at  # only cases with fields need it
 
     query = path if path.startswith("$") else f"${path}" if path.startswith("[") else f"$.{path}"
     try:
@@ -311,7 +311,7 @@ def _values(values: Sequence[Any], field: ExpectedField, obj: Object) -> str:
 
 def _is_public(expression: str, obj: Object) -> bool:
     """True if nothing that an expression reads of an object is secret."""
-    from krm_fn.policies.single import paths_in
+    from krm_fn.policies.compiled import paths_in
 
     paths = paths_in(expression)
     return paths is not None and all(redact(get(obj, path), path) == get(obj, path) for path in paths)

@@ -16,11 +16,11 @@ from krm_fn.cli.sizes.as_csv import number
 from krm_fn.cli.sizes.as_markdown import table
 from krm_fn.cli.sizes.as_table import aligned
 from krm_fn.cli.sizes.cells import devices, figures, plain
+from krm_fn.sizing.demands import totals
 from krm_fn.sizing.rows import Row, added, reasons
-from krm_fn.sizing.sums import totals
 
 if TYPE_CHECKING:
-    from krm_fn.pipeline.matrix import MatrixPair
+    from krm_fn.pipeline.capacity import MatrixPair
 
 
 HEADS = ("INSTANCETYPE", "VCPUS", "GUEST", "CPU", "MEMORY", "DEVICES", "PREFERENCES")

@@ -10,17 +10,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, get, is_set
-from krm_fn.kubevirt.admission.causes import Cause
-from krm_fn.kubevirt.admission.fields import (
-    data_volume_templates,
-    earlier_releases,
-    live_update,
-    run_strategy,
-    scheduling,
-    volume_requests,
-)
-from krm_fn.kubevirt.admission.scope import Scope
-from krm_fn.kubevirt.admission.settled import settled
+from krm_fn.kubevirt.admission.fields import data_volume_templates, earlier_releases, live_update, scheduling, volume_requests
+from krm_fn.kubevirt.admission.scope import Cause, Scope, settled
 from krm_fn.kubevirt.admission.specs import check_tree, metadata_causes
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.holders import INSTANCE_SPEC, TEMPLATE
@@ -57,7 +48,7 @@ def _causes(
     if own.get("dataVolumeTemplates") is not None:
         yield from data_volume_templates.foreign_namespaces(vm)
         yield from data_volume_templates.data_volume_templates(spec, release)
-    yield from run_strategy.run_strategy(own, ("spec",), scope)
+    yield from live_update.run_strategy(own, ("spec",), scope)
     yield from earlier_releases.update_strategy(own, ("spec",), scope)
     yield from live_update.live_update_features(own, ("spec",), scope)
     yield from live_update.rollout(own, ("spec",), scope)

@@ -10,9 +10,8 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import EACH, Path, dotted
 from krm_fn.base.wording import show
 from krm_fn.findings.limits import Limited
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import Check, Examination, Group, Test
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Cause, Scope
 from krm_fn.kubevirt.releases import Release
 
 

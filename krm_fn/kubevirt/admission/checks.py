@@ -12,9 +12,8 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path
 from krm_fn.base.value import Value
 from krm_fn.base.wording import listed
-from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.formats import is_label, is_subdomain
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import INVALID, REQUIRED, Cause, Scope
 from krm_fn.kubevirt.releases import Bound, Version, bound_text
 
 Test = Callable[[Any, Object, Scope], object]

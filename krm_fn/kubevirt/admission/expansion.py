@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import Object
-from krm_fn.base.paths import Path, as_map, copy, get, is_set, put
-from krm_fn.kubevirt.admission.items import maps, name_of
+from krm_fn.base.paths import Path, copy, get, put
 from krm_fn.kubevirt.configuration import Cluster
-from krm_fn.kubevirt.expand import COMPLETED_SINCE, REQUIRED_OF_DEFAULTS_SINCE, apply, set_instance_defaults
-from krm_fn.kubevirt.expand.admitted import platform
-from krm_fn.kubevirt.expand.crashes import crashes
+from krm_fn.kubevirt.expand import REQUIRED_OF_DEFAULTS_SINCE, apply, set_instance_defaults
+from krm_fn.kubevirt.expand.admitted import crashes, platform
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion, Resolution
 from krm_fn.kubevirt.fields.topology import ignored_topology
-from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC, TEMPLATE
+from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.releases import Release, Version
 
 # Before this release, admission also set the defaults of devices and features before its checks.
@@ -28,7 +26,6 @@ MACHINE_TYPE: Path = ("spec", "domain", "machine", "type")  # below the template
 def expand_for_admission(
     resolution: Resolution,
     *,
-    expansion: Expansion | None = None,
     namespace: str,
     bundle: Bundle,
     cluster: Cluster,
@@ -36,20 +33,12 @@ def expand_for_admission(
 ) -> Expansion:
     """The resolved VM before its fields are checked; `vm` is None if admission refuses it earlier.
 
-    As upstream, this skips a reference that cannot be resolved, and applies the other one. `expansion` is the result of
-    expand-spec for the VM, with defaults. If the two cannot differ, it is returned, and nothing is done twice.
+    As upstream, this skips a reference that cannot be resolved, and applies the other one.
     upstream: pkg/virt-api/webhooks/validating-webhook/admitters/vms-admitter.go:Admit
     """
     instancetype = resolution.instancetype.spec if resolution.instancetype else None
     preference = resolution.preference.spec if resolution.preference else None
     vm = resolution.vm
-    if (
-        expansion is not None
-        and not expansion.refusals
-        and not resolution.errors
-        and _expands_the_same(vm, preference, release)
-    ):
-        return expansion
     unmet, template = indivisible_vcpus(instancetype, preference, release), copy(get(vm, TEMPLATE))
     spec = template.setdefault("spec", {}) if isinstance(template, dict) else None
     if not isinstance(spec, dict):
@@ -85,24 +74,6 @@ def _set_defaults(spec: Object, cluster: Cluster, release: Release) -> tuple[str
 
         set_vm_defaults(spec, cluster, release, certain=False)
     return (refusal,) if refusal else ()
-
-
-def _expands_the_same(vm: Object, preference: Object | None, release: Release) -> bool:
-    """True if admission and expand-spec give the same result: the VM sets its architecture, or only the cluster decides it,
-    and no default disk or network is added that a preference would then see or not see.
-    """
-    spec = get(vm, INSTANCE_SPEC)
-    if not isinstance(spec, dict) or not release.within(since=COMPLETED_SINCE):
-        return False
-    templates, wanted = get(vm, DATA_VOLUMES), (preference or {}).get("preferredArchitecture")
-    if not is_set(spec.get("architecture")) and (is_set(templates) or is_set(wanted)):
-        return False
-    devices = as_map(get(spec, ("domain", "devices")))
-    attached = (
-        devices.get("autoattachPodInterface") is False or is_set(devices.get("interfaces")) or is_set(spec.get("networks"))
-    )
-    shown = {name_of(device) for key in ("disks", "filesystems") for device in maps(devices.get(key))}
-    return preference is None or (attached and all(name_of(volume) in shown for volume in maps(spec.get("volumes"))))
 
 
 def _holds(template: Object, path: Path) -> bool:

@@ -7,25 +7,22 @@ from krm_fn.base.objects import Object, group_of, kind_of, labels_of, text
 from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission import specs
-from krm_fn.kubevirt.admission.amounts import quantity, units
-from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.checks import Check, Group, count, gated, number, required
 from krm_fn.kubevirt.admission.fields import (
     data_volume_templates,
+    devices,
     disks,
     earlier_releases,
     firmware,
-    grace_gpus,
     instances,
     instancetypes,
     live_update,
-    run_strategy,
     scheduling,
 )
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.formats import quantity, units
+from krm_fn.kubevirt.admission.scope import REQUIRED, Cause, Scope, settled
 from krm_fn.kubevirt.admission.selectors import Position, label_selector, missed
-from krm_fn.kubevirt.admission.settled import settled
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.holders import HOLDERS, POOLED, TEMPLATE
 from krm_fn.kubevirt.releases import Release, Version
@@ -230,7 +227,7 @@ def _replica_set(request: _Request) -> Iterator[Cause]:
         return
     scope = request.scope(REPLICA_SET.instance)
     notes = as_map(get(template, ("metadata",)))
-    yield from grace_gpus.grace_annotations(notes, (*REPLICA_SET.template, "metadata"), scope)
+    yield from devices.grace_annotations(notes, (*REPLICA_SET.template, "metadata"), scope)
     yield from specs.admit_instance_spec(
         scope.spec, scope.path, cluster=request.cluster, release=request.release, as_written=True
     )
@@ -257,7 +254,7 @@ def _pool(request: _Request) -> Iterator[Cause]:
     yield from specs.metadata_causes(metadata, (*POOL.template, "metadata"), scope)
     yield from _check_tree("pool template", request.release).run(scope)
     yield from data_volume_templates.data_volume_templates(spec, request.release, POOL_SPEC)
-    yield from run_strategy.run_strategy(spec, POOL_SPEC, scope)
+    yield from live_update.run_strategy(spec, POOL_SPEC, scope)
     yield from live_update.live_update_features(spec, POOL_SPEC, scope)
     yield from live_update.rollout(spec, POOL_SPEC, scope)
     yield from earlier_releases.update_strategy(spec, POOL_SPEC, scope)

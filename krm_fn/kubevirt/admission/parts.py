@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Iterable
 from krm_fn.base.paths import Path
-from krm_fn.kubevirt.admission.causes import Cause
+from krm_fn.kubevirt.admission.scope import Cause
 from krm_fn.kubevirt.holders import RENDERED, SERVED
 
 # (part, path) below an instance's spec. The first row whose path matches decides, so deeper rows come first.

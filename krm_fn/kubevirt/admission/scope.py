@@ -1,15 +1,48 @@
-"""The VirtualMachineInstance spec under admission, with the values that most checks read."""
+"""The VirtualMachineInstance spec under admission, with what most checks read from it as Go does, and the causes of refusals.
+
+A cause is why and where a check refuses an object. One that rests on a placeholder is none: another step replaces that.
+"""
 
 from __future__ import annotations
 
+from krm_fn.base.annotations import Any, Iterable
 from krm_fn.base.objects import Object
-from krm_fn.base.paths import Path, as_map, dotted, get
+from krm_fn.base.paths import Path, as_list, as_map, dotted, get
+from krm_fn.base.placeholders import is_filled_in, is_filled_key, placeholders
+from krm_fn.base.value import Value
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.admission.causes import INVALID, Cause
 from krm_fn.kubevirt.admission.gates import enabled
-from krm_fn.kubevirt.admission.items import maps
 from krm_fn.kubevirt.configuration import Cluster
+from krm_fn.kubevirt.holders import counterparts
 from krm_fn.kubevirt.releases import Release, Version
+
+# Kubernetes' reasons for refusing a value.
+INVALID = "FieldValueInvalid"
+REQUIRED = "FieldValueRequired"
+DUPLICATE = "FieldValueDuplicate"
+NOT_FOUND = "FieldValueNotFound"
+NOT_SUPPORTED = "FieldValueNotSupported"
+FORBIDDEN = "FieldValueForbidden"
+
+
+class Cause(Value):
+    """One refusal. `path` is the real place from the object's root; `upstream_path` the dotted path that KubeVirt names,
+    if it is another; `upstream` the place in KubeVirt's source. `current` is the scalar at `path`, or UNSET.
+    `more` is the number of causes of the same check that are left out after it. If the feature gate `gate` is open, the object
+    passes. `known` are the words that are allowed there, if only some are. Not `sure`: some clusters may take it.
+    """
+
+    path: Path
+    message: str
+    reason: str = INVALID
+    upstream_path: str = ""
+    upstream: str = ""
+    current: Any = UNSET
+    more: int = 0
+    gate: str = ""
+    known: tuple[str, ...] = ()
+    sure: bool = True
+
 
 ROLLOUTS_SINCE: Version = (1, 2)
 LIVE_BY_DEFAULT_SINCE: Version = (1, 6)
@@ -126,3 +159,83 @@ def below(base: str, named: str) -> str:
     if named == ".":
         return base
     return base + named if named.startswith("[") or not base else f"{base}.{named}"
+
+
+INTERFACES = ("domain", "devices", "interfaces")
+TARGETS = ("disk", "lun", "cdrom")
+BUSES = ("virtio", "scsi", "sata", "usb")
+# The volumes that virtiofs shares without the privileges of root.
+CONFIG_VOLUMES = ("configMap", "secret", "downwardAPI", "serviceAccount")
+
+
+def maps(value: object) -> list[dict[str, Any]]:
+    """The list's items, each as a map."""
+    return [as_map(item) for item in as_list(value)]
+
+
+def name_of(item: dict[str, Any]) -> str:
+    """The item's `name`; "" if it is absent or no string, as Go reads it."""
+    name = item.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def target_of(disk: Object) -> str:
+    """Which of disk, lun and cdrom the disk is; "" if it sets none."""
+    return next((key for key in TARGETS if disk.get(key) is not None), "")
+
+
+def bus_of(disk: Object) -> str:
+    """The bus of the disk's target; "" if it sets none. upstream: pkg/storage/admitters/disks.go:getDiskBus"""
+    bus = as_map(disk.get(target_of(disk))).get("bus")
+    return bus if isinstance(bus, str) else ""
+
+
+def is_default_multus(network: Object) -> bool:
+    return as_map(network.get("multus")).get("default") is True
+
+
+def settled(causes: Iterable[Cause], obj: Object) -> tuple[Cause, ...]:
+    """The causes for which an object is refused, without those that rest on a placeholder."""
+    found = Open(obj)
+    return tuple(cause for cause in causes if not found.decides(cause.path, cause.current))
+
+
+class Open:
+    """What the placeholders of an object leave open. Each list is searched once, for however many causes."""
+
+    __slots__ = ("_keyed", "_named", "_obj")
+
+    def __init__(self, obj: Object) -> None:
+        self._obj = obj
+        self._named: dict[Path, bool] = {}
+        self._keyed: dict[Path, bool] = {}
+
+    def decides(self, path: Path, current: Any) -> bool:
+        """True where what is said of a place depends on a placeholder: of its value, of a key there, or of a name it needs."""
+        if placeholders(current) or any(map(is_filled_key, path)):
+            return True
+        others = counterparts(path)
+        return (
+            any(_is_open(self._obj, at) for at in (path, *others))
+            or self._has_keys(path)
+            or any(self._has_names(at) for at in ((path[:-2], *others) if others else ()))
+        )
+
+    def _has_keys(self, at: Path) -> bool:
+        if at not in self._keyed:
+            self._keyed[at] = any(map(is_filled_key, as_map(get(self._obj, at))))
+        return self._keyed[at]
+
+    def _has_names(self, at: Path) -> bool:
+        if at not in self._named:
+            self._named[at] = any(is_filled_in(as_map(each).get("name")) for each in as_list(get(self._obj, at)))
+        return self._named[at]
+
+
+def _is_open(obj: Any, path: Path) -> bool:
+    """True where a placeholder is on the way to a place, or there."""
+    for number, step in enumerate(path, 1):
+        obj = get(obj, (step,))
+        if isinstance(obj, str):
+            return bool(placeholders(obj, path[:number]))
+    return False

@@ -10,10 +10,8 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import Path, as_list, as_map, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.formats import is_label_value, is_qualified_name, is_subdomain
-from krm_fn.kubevirt.admission.items import maps
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Cause, Scope, maps
 
 UPSTREAM = "pkg/virt-api/webhooks/validating-webhook/admitters/validate-k8s-utils.go:"
 

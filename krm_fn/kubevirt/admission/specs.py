@@ -5,7 +5,6 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.fields import (
     claims,
@@ -13,11 +12,9 @@ from krm_fn.kubevirt.admission.fields import (
     credentials,
     devices,
     disks,
-    dns,
     earlier_releases,
     firmware,
     first_releases,
-    grace_gpus,
     interfaces,
     live_update,
     memory,
@@ -27,7 +24,7 @@ from krm_fn.kubevirt.admission.fields import (
     scheduling,
     volumes,
 )
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Cause, Scope
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.releases import Release, Version
 
@@ -42,7 +39,7 @@ GROUPS = (
     *devices.GROUPS,
     *claims.GROUPS,
     *credentials.GROUPS,
-    *dns.GROUPS,
+    *networks.DNS_GROUPS,
     *earlier_releases.GROUPS,
     *first_releases.GROUPS,
 )
@@ -57,9 +54,9 @@ EXAMINATIONS = (
     *claims.EXAMINATIONS,
     *disks.EXAMINATIONS,
     *volumes.EXAMINATIONS,
-    *dns.EXAMINATIONS,
+    *networks.DNS_EXAMINATIONS,
     *probes.EXAMINATIONS,
-    *grace_gpus.EXAMINATIONS,
+    *devices.GRACE_EXAMINATIONS,
     *earlier_releases.EXAMINATIONS,
     *first_releases.EXAMINATIONS,
 )
@@ -98,4 +95,4 @@ def metadata_causes(found: Object, at: Path, scope: Scope) -> Iterator[Cause]:
     """The causes in an instance's metadata. `at` is the metadata's place."""
     yield from metadata.foreign_metadata(found, at, scope)
     yield from earlier_releases.migration_threads(found, at, scope)
-    yield from grace_gpus.grace_annotations(found, at, scope)
+    yield from devices.grace_annotations(found, at, scope)

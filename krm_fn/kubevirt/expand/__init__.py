@@ -24,7 +24,7 @@ from krm_fn.kubevirt.expand.defaults import (
 )
 from krm_fn.kubevirt.expand.requirements import indivisible_vcpus, unmet_requirements
 from krm_fn.kubevirt.facts import Expansion, Unmet
-from krm_fn.kubevirt.fields.memory import GUEST
+from krm_fn.kubevirt.fields.instancetype import GUEST
 from krm_fn.kubevirt.fields.topology import ignored_topology
 from krm_fn.kubevirt.fields.verbs import enter
 from krm_fn.kubevirt.holders import TEMPLATE

@@ -78,6 +78,6 @@ def _compiled(table: str, release: Release) -> Groups:
 
 
 def _flavor_table(table: str) -> Sequence[Field]:
-    from krm_fn.kubevirt.fields.flavor import TABLES as OF_FLAVORS  # other VMs do not need them
+    from krm_fn.kubevirt.fields.instancetype import TABLES as OF_FLAVORS  # other VMs do not need them
 
     return OF_FLAVORS[table]

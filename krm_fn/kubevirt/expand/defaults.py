@@ -12,7 +12,7 @@ from krm_fn.base.paths import Path, as_list, as_map, get, is_set
 from krm_fn.base.quantity import Quantity, of_int, parse, wrapped
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.configuration import Cluster
-from krm_fn.kubevirt.fields.memory import GUEST, REQUESTS
+from krm_fn.kubevirt.fields.instancetype import GUEST, REQUESTS
 from krm_fn.kubevirt.fields.topology import CPU, UINT32, states_topology
 from krm_fn.kubevirt.fields.verbs import enter_list, reach
 from krm_fn.kubevirt.releases import Release, Version

@@ -1,18 +1,58 @@
-"""The effect of each field of a VirtualMachineInstancetypeSpec.
+"""The effect of each field of a VirtualMachineInstancetypeSpec, memory overcommit included, and of a flavor.
+
+Flavors are the form of instancetypes in KubeVirt 0.47 to 0.55. A VM must not set the parts of the domain that its flavor sets.
+Requests and limits never conflict with a flavor.
 
 upstream: pkg/instancetype/apply/cpu.go:applyCPU, memory.go:applyMemory, nodeselector.go:applyNodeSelector,
 scheduler.go:applySchedulerName, iothreads.go:applyIOThreads, iothreadpolicy.go:applyIOThreadPolicy,
-launchsecurity.go:applyLaunchSecurity, gpu.go:applyGPUs, hostdevices.go:applyHostDevices
+launchsecurity.go:applyLaunchSecurity, gpu.go:applyGPUs, hostdevices.go:applyHostDevices;
+pkg/flavor/flavor.go:ApplyToVmi until 0.56
 """
 
 from __future__ import annotations
 
-from krm_fn.base.paths import copy, is_nonzero
+from krm_fn.base.annotations import Any
+from krm_fn.base.paths import Path, copy, get, is_nonzero
+from krm_fn.base.quantity import INT64, canonical, of_int, parse
 from krm_fn.kubevirt.fields.devices import as_claiming_devices, as_plain_devices
-from krm_fn.kubevirt.fields.memory import overcommit
 from krm_fn.kubevirt.fields.others import claim_annotations
 from krm_fn.kubevirt.fields.topology import lay_out
-from krm_fn.kubevirt.fields.verbs import Field, as_quantity, claim, filled, forbid, given, overwrite
+from krm_fn.kubevirt.fields.verbs import Application, Field, as_quantity, claim, filled, forbid, given, overwrite, reach
+
+REQUESTS = ("domain", "resources", "requests")
+GUEST = ("domain", "memory", "guest")
+
+
+def overcommit(application: Application, value: Any, source: Path) -> None:
+    """The pod requests `value` percent less than the guest's memory, in the format of the instancetype's text.
+
+    upstream: pkg/instancetype/apply/memory.go:applyMemory
+    """
+    guest = parse(get(application.instancetype, ("memory", "guest")))
+    if guest and type(value) is int and value > 0:
+        request = str(of_int(overcommitted(guest.value(), value), guest.format))
+        reach(application.spec, REQUESTS)["memory"] = request
+        if application.trace:
+            application.trace.note((*REQUESTS, "memory"), source, request, read=GUEST)
+
+
+def overcommitted(size: int, percent: int) -> int:
+    """`size` less `percent` of it, rounded after each step as 32-bit floats are: 128Mi less 15 % is 114085072."""
+    if size < 0:
+        return -overcommitted(-size, percent)
+    left = single(1 - single(percent / 100))
+    excess = max(0, size.bit_length() - 50)  # a 64-bit float holds 53; the other bits may still decide a tie
+    rounded = (size >> excess << 1) | bool(size & ((1 << excess) - 1))
+    request = int(single(single(rounded / 2) * left) * 2**excess)
+    return request if -INT64 <= request < INT64 else -INT64
+
+
+def single(number: float) -> float:
+    """The number, at most a memory size, rounded to a 32-bit float: to 24 binary digits."""
+    numerator, parts = number.as_integer_ratio()  # `parts` is a power of two; `struct` takes long to load
+    unit: int = 1 << max(0, numerator.bit_length() - 24)
+    return round(numerator / unit) * unit / parts
+
 
 INSTANCETYPE = (
     Field("nodeSelector", *claim("nodeSelector", present=filled, written=copy), since=(1, 1)),
@@ -61,3 +101,25 @@ INSTANCETYPE = (
     Field("hostDevices", *claim("domain.devices.hostDevices"), since=(1, 9)),
     Field("annotations", claim_annotations, since=(1, 1)),
 )
+
+
+# The form of 0.54 and 0.55.
+FLAVOR = (
+    Field("cpu.guest", forbid("domain.cpu"), lay_out),  # the complete block, with any content
+    Field("cpu.model", overwrite("domain.cpu.model")),
+    Field("cpu.dedicatedCPUPlacement", overwrite("domain.cpu.dedicatedCpuPlacement", present=is_nonzero)),
+    Field("cpu.isolateEmulatorThread", overwrite("domain.cpu.isolateEmulatorThread", present=is_nonzero)),
+    Field("cpu.numa", overwrite("domain.cpu.numa")),
+    Field("cpu.realtime", overwrite("domain.cpu.realtime")),
+    Field("memory.guest", forbid("domain.memory"), overwrite("domain.memory.guest", written=canonical)),
+    Field("memory.hugepages", overwrite("domain.memory.hugepages")),
+    Field("ioThreadsPolicy", *claim("domain.ioThreadsPolicy")),
+    Field("launchSecurity", *claim("domain.launchSecurity")),
+    Field("gpus", *claim("domain.devices.gpus")),
+    Field("hostDevices", *claim("domain.devices.hostDevices")),
+)
+
+# The form of 0.47 to 0.53: the CPU of a domain, and nothing more.
+FLAVOR_CPU = (Field("cpu", *claim("domain.cpu")),)
+
+TABLES = {"flavor": FLAVOR, "flavor-cpu": FLAVOR_CPU}

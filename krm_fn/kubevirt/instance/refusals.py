@@ -11,14 +11,12 @@ from krm_fn.base.bundle import Bundle
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import as_map, copy, get
 from krm_fn.base.redaction import reach, safe_message
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.check_tree import CheckTree
 from krm_fn.kubevirt.admission.checks import count
 from krm_fn.kubevirt.admission.fields import instances, launch
 from krm_fn.kubevirt.admission.fields.earlier_releases import GATED_BINDINGS
-from krm_fn.kubevirt.admission.items import target_of
 from krm_fn.kubevirt.admission.objects import admit_object
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Cause, Scope, target_of
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.kubevirt.instance import start

@@ -20,12 +20,11 @@ from krm_fn.base.objects import Object, text
 from krm_fn.base.paths import as_list, as_map, is_set
 from krm_fn.base.quantity import Quantity
 from krm_fn.kubevirt.pods import devices, nodes, support
-from krm_fn.kubevirt.pods.amounts import written
+from krm_fn.kubevirt.pods.amounts import above_limits, qos_class, stored, totals, written
 from krm_fn.kubevirt.pods.compute import compute_resources
 from krm_fn.kubevirt.pods.launch import Launch, LaunchContext, MissingObjectError, PodError, vcpus_of
 from krm_fn.kubevirt.pods.overhead import memory_overhead
 from krm_fn.kubevirt.pods.support import HOTPLUG, container
-from krm_fn.kubevirt.pods.totals import above_limits, qos_class, stored, totals
 from krm_fn.kubevirt.releases import Version
 
 SOURCES = ("persistentVolumeClaim", "dataVolume", "memoryDump")

@@ -18,7 +18,7 @@ from krm_fn.kubevirt.pods import devices
 from krm_fn.kubevirt.pods.amounts import ONE, ZERO, Amounts, amount, minus, plus, whole
 from krm_fn.kubevirt.pods.launch import Launch
 from krm_fn.kubevirt.pods.overhead import go_float
-from krm_fn.kubevirt.presets.selector import selects
+from krm_fn.kubevirt.presets.facts import selects
 from krm_fn.kubevirt.releases import Version
 
 EPHEMERAL, EPHEMERAL_OVERHEAD = "ephemeral-storage", amount("50M")

@@ -12,7 +12,7 @@ from krm_fn.kubevirt.admission.gates import enabled, state
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.fields.topology import UINT32
 from krm_fn.kubevirt.pods.amounts import ZERO, Amounts, read
-from krm_fn.kubevirt.presets.selector import selects
+from krm_fn.kubevirt.presets.facts import selects
 from krm_fn.kubevirt.releases import Release, Version
 
 TRACKING_GATE = "IncrementalBackup"

@@ -14,11 +14,9 @@ from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.fields.preset import sections
 from krm_fn.kubevirt.holders import TEMPLATE
 from krm_fn.kubevirt.presets.domain import DOMAIN, Domain, Preset, domain_of
-from krm_fn.kubevirt.presets.era import Era, era_of, group_version_of, release_for
-from krm_fn.kubevirt.presets.facts import Applied, Disagreement, OrderMatters, PresetConflict
+from krm_fn.kubevirt.presets.facts import MAX_NAME, Applied, Disagreement, OrderMatters, PresetConflict
 from krm_fn.kubevirt.presets.index import PresetGroup
-from krm_fn.kubevirt.presets.merge import SeenValues, agree, clashes, merge
-from krm_fn.kubevirt.presets.selector import MAX_NAME
+from krm_fn.kubevirt.presets.merge import Era, SeenValues, agree, clashes, era_of, group_version_of, merge, release_for
 from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False

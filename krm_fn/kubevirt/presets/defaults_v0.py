@@ -13,8 +13,8 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_list, as_map, copy, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.presets.domain import DOMAIN
-from krm_fn.kubevirt.presets.era import era_of, release_for
 from krm_fn.kubevirt.presets.facts import Applied
+from krm_fn.kubevirt.presets.merge import era_of, release_for
 from krm_fn.kubevirt.releases import Release, Version
 
 

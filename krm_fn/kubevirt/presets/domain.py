@@ -8,7 +8,7 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, get, is_nonzero, is_set, number_of_values, put
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.fields.preset import PresetSection, sections
-from krm_fn.kubevirt.presets.selector import Problem, Selector, problems
+from krm_fn.kubevirt.presets.facts import Problem, Selector, problems
 from krm_fn.kubevirt.releases import Release, Version
 
 Offers = tuple[tuple[PresetSection, Any], ...]

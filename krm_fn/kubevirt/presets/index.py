@@ -8,8 +8,7 @@ from krm_fn.base.objects import Object
 from krm_fn.findings.limits import ProductLimit
 from krm_fn.kubevirt.api_versions import FIRST_API_VERSION
 from krm_fn.kubevirt.presets.domain import Preset
-from krm_fn.kubevirt.presets.facts import InvalidSelector
-from krm_fn.kubevirt.presets.selector import Labels, Selector, Values, readable
+from krm_fn.kubevirt.presets.facts import InvalidSelector, Labels, Selector, Values, readable
 from krm_fn.kubevirt.releases import Release
 
 Label = tuple[str, Any]  # a label's key, and its value or ANY

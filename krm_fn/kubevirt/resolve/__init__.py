@@ -38,12 +38,13 @@ from krm_fn.kubevirt.facts import Found, Resolution, ResolutionError
 from krm_fn.kubevirt.holders import DOMAIN
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.find import Finder
-from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS, Lookup
 from krm_fn.kubevirt.resolve.matcher import (
+    BUNDLE_KINDS,
     IGNORE,
     INSTANCETYPE,
     MATCHERS,
     PREFERENCE,
+    Lookup,
     Matcher,
     faults,
     inferred,

@@ -11,8 +11,7 @@ from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt.facts import OPEN, Found, ResolutionError
 from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.resolve import revision as revisions
-from krm_fn.kubevirt.resolve.lookup import API_VERSIONS, Lookup
-from krm_fn.kubevirt.resolve.matcher import Matcher, stage
+from krm_fn.kubevirt.resolve.matcher import API_VERSIONS, Lookup, Matcher, stage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

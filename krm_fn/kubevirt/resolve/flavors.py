@@ -20,8 +20,7 @@ from krm_fn.kubevirt.api_versions import FLAVOR as GROUP
 from krm_fn.kubevirt.facts import Found, ResolutionError
 from krm_fn.kubevirt.releases import Release
 from krm_fn.kubevirt.resolve.find import Finder
-from krm_fn.kubevirt.resolve.lookup import Lookup
-from krm_fn.kubevirt.resolve.matcher import PREFERENCE, Matcher, faults
+from krm_fn.kubevirt.resolve.matcher import PREFERENCE, Lookup, Matcher, faults
 
 FLAVOR = Matcher(
     field="flavor",

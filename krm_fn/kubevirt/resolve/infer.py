@@ -14,8 +14,7 @@ from krm_fn.base.value import Value
 from krm_fn.kubevirt.facts import ResolutionError
 from krm_fn.kubevirt.holders import DATA_VOLUMES, INSTANCE_SPEC
 from krm_fn.kubevirt.releases import Bound, Release
-from krm_fn.kubevirt.resolve.lookup import API_VERSIONS, Lookup
-from krm_fn.kubevirt.resolve.matcher import Matcher
+from krm_fn.kubevirt.resolve.matcher import API_VERSIONS, Lookup, Matcher
 
 
 class InferenceSource(Value):

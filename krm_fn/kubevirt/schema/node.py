@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from krm_fn.kubevirt.schema.lists import Check
+    from krm_fn.kubevirt.schema.constraints import Check
 
     class FlawTarget(Protocol):
         """The target of flaws, in the form of `Limited`."""

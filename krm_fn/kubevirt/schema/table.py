@@ -32,9 +32,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Sequence
 from krm_fn.kubevirt.releases import NEWEST_PATCH, UNMEASURED, Release, Version
 from krm_fn.kubevirt.schema import FILE, strange_names
-from krm_fn.kubevirt.schema.constraints import JUDGES
+from krm_fn.kubevirt.schema.constraints import JUDGES, Check, keyed, numbered, unique
 from krm_fn.kubevirt.schema.flaws import Judge, Span
-from krm_fn.kubevirt.schema.lists import Check, keyed, numbered, unique
 from krm_fn.kubevirt.schema.node import SchemaNode, list_of, map_of, structure
 from krm_fn.kubevirt.schema.scalars import FORMATS, INTEGERS, integer, scalar
 

@@ -12,12 +12,10 @@ from krm_fn.base.paths import as_map, dotted, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
 from krm_fn.kubevirt.admission import admit_vm
-from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.admission.objects import admit_object
-from krm_fn.kubevirt.admission.settled import Open, settled
-from krm_fn.kubevirt.expand.admitted import admit
-from krm_fn.kubevirt.expand.crashes import CRASHES
+from krm_fn.kubevirt.admission.scope import INVALID, REQUIRED, Cause, Open, settled
+from krm_fn.kubevirt.expand.admitted import CRASHES, admit
 from krm_fn.kubevirt.expand.pinned import pin
 from krm_fn.kubevirt.facts import Expansion, Resolution, ResolutionError
 from krm_fn.kubevirt.holders import SERVED

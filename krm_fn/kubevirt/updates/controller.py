@@ -15,8 +15,8 @@ from krm_fn.base.paths import copy, put
 from krm_fn.base.value import Value
 from krm_fn.kubevirt.instance import stable_uuid
 from krm_fn.kubevirt.releases import Version
-from krm_fn.kubevirt.updates import metadata, networks, power, resources, volume_migration
-from krm_fn.kubevirt.updates.instance_admission import refusal
+from krm_fn.kubevirt.updates import networks, power, resources, revisions, starting
+from krm_fn.kubevirt.updates.lone_instances import refusal
 from krm_fn.kubevirt.updates.machine import Machine, Running, World, by_name, disks_of, is_hotpluggable, volumes_of
 from krm_fn.kubevirt.updates.restart import is_lifted, restart_required
 from krm_fn.kubevirt.updates.revisions import sync, written_by_controller
@@ -226,11 +226,11 @@ def _metadata(now: Pass, world: World) -> Pass:
     running = now.machine.running
     if running is None:
         return now
-    if metadata.is_refused(now.written, running.annotations, world):
-        return now.failed(metadata.TWO_CHANGES)
-    annotations = metadata.followed(now.written, running.annotations, world)
+    if revisions.is_refused(now.written, running.annotations, world):
+        return now.failed(revisions.TWO_CHANGES)
+    annotations = revisions.followed(now.written, running.annotations, world)
     machine = now.machine.but(running=running.but(annotations=annotations))
-    return now.but(machine=machine, written=metadata.taken_back(now.written, annotations))
+    return now.but(machine=machine, written=revisions.taken_back(now.written, annotations))
 
 
 def _live(now: Pass, world: World) -> Pass:
@@ -241,7 +241,7 @@ def _live(now: Pass, world: World) -> Pass:
     running = after.machine.running
     if running is None or after.ends:
         return after.but(message=now.message)  # what a pass has found is lost where it fails
-    moved = volume_migration.migrate(after.machine.but(vm=now.written), running, world)
+    moved = starting.migrate(after.machine.but(vm=now.written), running, world)
     machine = after.machine.but(running=moved.running, volumes_change=moved.waiting)
     return after.but(machine=machine, message=after.message or moved.restart)
 
@@ -282,6 +282,6 @@ def followed(machine: Machine, world: World) -> Machine:
             plugged=names - (running.volumes - running.plugged),
             interfaces=interfaces_of(running.spec),
             moving=frozenset(),
-            unshared=volume_migration.unshared(running.spec, machine.namespace, world),
+            unshared=starting.unshared(running.spec, machine.namespace, world),
         )
     )

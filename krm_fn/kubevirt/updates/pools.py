@@ -10,7 +10,7 @@ from krm_fn.base.paths import as_map, copy, get, put
 from krm_fn.kubevirt.holders import DATA_VOLUMES, POOLED, TEMPLATE
 from krm_fn.kubevirt.releases import Release, Version
 from krm_fn.kubevirt.updates import power
-from krm_fn.kubevirt.updates.applying import Writer, replaced
+from krm_fn.kubevirt.updates.stored_form import Writer, replaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

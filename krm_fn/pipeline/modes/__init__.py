@@ -35,9 +35,9 @@ def apply(items: Sequence[Any], facts: BundleFacts) -> list[Any]:
     written: list[Any] = chosen(facts.config).apply(items, facts)
     if not facts.config.pod_size or facts.config.mode == "validate":
         return written
-    from krm_fn.pipeline.modes import pod_sizes  # few runs size pods
+    from krm_fn.pipeline.modes import annotate  # few runs size pods
 
-    return pod_sizes.added(written, facts)
+    return annotate.added(written, facts)
 
 
 def replaced(items: Sequence[Any], changes: Iterable[tuple[Entry, Path, Object]]) -> list[Any]:

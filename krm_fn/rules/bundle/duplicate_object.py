@@ -32,7 +32,7 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace, is_cluster_kind
 from krm_fn.base.console import file_name
 from krm_fn.base.objects import Object, annotations_of, group_of, kind_of, name_of
-from krm_fn.kubevirt.resolve.lookup import BUNDLE_KINDS
+from krm_fn.kubevirt.resolve.matcher import BUNDLE_KINDS
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.available_objects import GROUPS, made_by

@@ -12,7 +12,7 @@ from krm_fn.kubevirt.releases import Release
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.admission.scope import Cause
 
 
 NOTHING: Mapping[Any, Any] = {}

@@ -28,7 +28,7 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import name_of
 from krm_fn.base.paths import Path, get
 from krm_fn.base.placeholders import is_filled_in
-from krm_fn.kubevirt.updates.migration import LONGEST
+from krm_fn.kubevirt.updates.transition import LONGEST
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, also, rule
 from krm_fn.rules.shared.machines import machines

@@ -29,7 +29,7 @@ from krm_fn.base.bundle import effective_namespace
 from krm_fn.base.objects import Object, name_of, text
 from krm_fn.base.paths import get
 from krm_fn.kubevirt.resolve import decode
-from krm_fn.kubevirt.resolve.lookup import PINS
+from krm_fn.kubevirt.resolve.matcher import PINS
 from krm_fn.rules.facts.bundles import BundleFacts
 from krm_fn.rules.registry import Hit, rule
 

@@ -31,8 +31,7 @@ from krm_fn.base.objects import ref_of
 from krm_fn.base.paths import dotted
 from krm_fn.base.wording import show
 from krm_fn.findings.limits import counted
-from krm_fn.kubevirt.presets.facts import PresetFacts
-from krm_fn.kubevirt.presets.selector import OPERATORS
+from krm_fn.kubevirt.presets.facts import OPERATORS, PresetFacts
 from krm_fn.rules.registry import Hit, also, rule
 
 # What is wrong, by the reason that `presets.selector` gives.

@@ -25,8 +25,7 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import name_of, ref_of
 from krm_fn.kubevirt.presets.apply import APPLIED_PREFIX
-from krm_fn.kubevirt.presets.facts import PresetFacts
-from krm_fn.kubevirt.presets.selector import MAX_NAME
+from krm_fn.kubevirt.presets.facts import MAX_NAME, PresetFacts
 from krm_fn.rules.registry import Hit, also, rule
 
 

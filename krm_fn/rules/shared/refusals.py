@@ -12,7 +12,7 @@ from krm_fn.rules.registry import Hit, also, path_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from krm_fn.kubevirt.admission.causes import Cause
+    from krm_fn.kubevirt.admission.scope import Cause
 
 
 def hits(facts: AdmissionFacts, part: str) -> Iterator[Hit]:

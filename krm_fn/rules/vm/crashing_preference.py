@@ -27,7 +27,7 @@ Example:
 from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
-from krm_fn.kubevirt.expand.crashes import CRASHES
+from krm_fn.kubevirt.expand.admitted import CRASHES
 from krm_fn.rules.facts.vms import VmFacts
 from krm_fn.rules.registry import Hit, rule
 from krm_fn.rules.shared.parties import in_source, the_preference

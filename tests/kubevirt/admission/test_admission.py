@@ -8,7 +8,7 @@ import pytest
 from admitting import causes_of, changed, errors_of, gates
 
 from krm_fn.kubevirt import admission, releases
-from krm_fn.kubevirt.admission import amounts, specs
+from krm_fn.kubevirt.admission import formats, specs
 from krm_fn.kubevirt.admission.fields.volume_requests import with_requests
 from krm_fn.kubevirt.configuration import Cluster
 
@@ -642,8 +642,8 @@ def test_memory_that_may_grow_must_be_set() -> None:
 
 
 def test_amounts_are_remembered_for_a_while_only() -> None:
-    for number in range(3 * amounts.MOST_REMEMBERED):
-        assert amounts.units(f"{number}Ki") == number * 1024
+    for number in range(3 * formats.MOST_REMEMBERED):
+        assert formats.units(f"{number}Ki") == number * 1024
 
 
 def test_an_instance_spec_is_judged_at_its_own_path() -> None:

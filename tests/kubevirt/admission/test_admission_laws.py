@@ -18,7 +18,6 @@ from krm_fn.kubevirt.admission import parts, specs
 from krm_fn.kubevirt.admission.checks import Check
 from krm_fn.kubevirt.admission.expansion import expand_for_admission
 from krm_fn.kubevirt.configuration import Cluster
-from krm_fn.kubevirt.expand import expand
 from krm_fn.kubevirt.facts import Found, Resolution
 from krm_fn.rules import registry
 
@@ -164,33 +163,3 @@ def test_an_unmet_requirement_of_the_preference_is_reported() -> None:
     resolution = Resolution(vm=changed({}), preference=Found(spec=spec, ref=ref, origin="bundle"))
     expanded = expand_for_admission(resolution, namespace="x", bundle=Bundle([]), cluster=Cluster(), release=releases.NEWEST)
     assert [unmet.required for unmet in expanded.unmet] == ["8Gi"]
-
-
-TOPOLOGY = {"cpu": {"preferredCPUTopology": "cores"}}
-
-
-@pytest.mark.parametrize(
-    ("changes", "preference", "taken"),
-    [
-        ({}, None, True),
-        ({}, TOPOLOGY, True),
-        ({"architecture": "arm64"}, {"preferredArchitecture": "amd64"}, True),
-        ({}, {"preferredArchitecture": "arm64"}, False),
-        ({"/spec.dataVolumeTemplates": [{"metadata": {"name": "x"}}]}, None, False),
-        ({"domain.devices.disks": []}, TOPOLOGY, False),
-        ({"domain.devices.disks": []}, None, True),
-        ({"domain.devices.interfaces": [], "networks": []}, TOPOLOGY, False),
-        ({"domain.devices.interfaces": [], "networks": [], "domain.devices.autoattachPodInterface": False}, TOPOLOGY, True),
-    ],
-)
-def test_an_expansion_is_taken_where_admission_makes_the_same(changes: Any, preference: Any, taken: bool) -> None:
-    vm, bundle, cluster = changed(changes), Bundle([]), Cluster()
-    ref = Ref(api_version="instancetype.kubevirt.io/v1beta1", kind="VirtualMachinePreference", name="x")
-    found = Found(spec=preference, ref=ref, origin="bundle") if preference else None
-    resolution = Resolution(vm=vm, preference=found)
-    expansion = expand(vm, instancetype=None, preference=preference, cluster=cluster, release=releases.NEWEST, defaults=True)
-    more = {"namespace": "x", "bundle": bundle, "cluster": cluster, "release": releases.NEWEST}
-    expanded = expand_for_admission(resolution, expansion=expansion, **more)
-    assert (expanded is expansion) is taken
-    if taken:
-        assert expanded.vm == expand_for_admission(resolution, **more).vm

@@ -7,7 +7,7 @@ import pytest
 from krm_fn.findings.finding import UNSET
 from krm_fn.kubevirt import expand
 from krm_fn.kubevirt.facts import Conflict
-from krm_fn.kubevirt.fields.memory import overcommitted
+from krm_fn.kubevirt.fields.instancetype import overcommitted
 from krm_fn.kubevirt.releases import parse
 
 CPU, MEMORY = {"guest": 4}, {"guest": "8Gi"}

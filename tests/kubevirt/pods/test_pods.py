@@ -9,10 +9,9 @@ from krm_fn.base.quantity import parse as quantity
 from krm_fn.kubevirt.configuration import Cluster
 from krm_fn.kubevirt.instance import complete
 from krm_fn.kubevirt.pods import LaunchContext, PodError, launcher_pod
-from krm_fn.kubevirt.pods.amounts import written
+from krm_fn.kubevirt.pods.amounts import qos_class, stored, totals, written
 from krm_fn.kubevirt.pods.compute import Draft, shared_cpus
 from krm_fn.kubevirt.pods.launch import Launch
-from krm_fn.kubevirt.pods.totals import qos_class, stored, totals
 from krm_fn.kubevirt.releases import parse
 
 

@@ -7,8 +7,7 @@ import pytest
 from krm_fn.base.bundle import Bundle, Entry
 from krm_fn.base.paths import copy
 from krm_fn.kubevirt.presets import PresetFacts, Presets, apply_presets, fold_presets
-from krm_fn.kubevirt.presets.facts import Applied
-from krm_fn.kubevirt.presets.selector import Selector, problems
+from krm_fn.kubevirt.presets.facts import Applied, Selector, problems
 from krm_fn.kubevirt.releases import NEWEST, Release
 from krm_fn.rules.registry import load
 

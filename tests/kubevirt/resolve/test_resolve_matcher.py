@@ -5,7 +5,7 @@ from resolving import Shelf, cluster_instancetype, instancetype, reasons, resolv
 
 from krm_fn.base.bundle import Bundle
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.resolve.lookup import Lookup
+from krm_fn.kubevirt.resolve.matcher import Lookup
 
 K = "VirtualMachineInstancetype"
 C = "VirtualMachineClusterInstancetype"

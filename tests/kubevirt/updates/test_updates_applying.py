@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krm_fn.kubevirt.updates.applying import applied, replaced
+from krm_fn.kubevirt.updates.stored_form import applied, replaced
 
 LIVE = {"kind": "VM", "metadata": {"name": "a"}, "spec": {"cpu": 2, "uuid": "drawn", "list": [1, 2]}, "status": {"ready": True}}
 OLD = {"kind": "VM", "metadata": {"name": "a"}, "spec": {"cpu": 2, "list": [1, 2]}}

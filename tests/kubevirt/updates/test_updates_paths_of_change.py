@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krm_fn.kubevirt.updates.paths_of_change import differences
+from krm_fn.kubevirt.updates.references import differences
 
 
 @pytest.mark.parametrize(

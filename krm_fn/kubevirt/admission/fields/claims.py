@@ -10,11 +10,9 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import EACH, Path, as_map, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import LABEL_FORM, Check, Group, dns_subdomain, examine, shut
 from krm_fn.kubevirt.admission.formats import is_label
-from krm_fn.kubevirt.admission.items import maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import DUPLICATE, REQUIRED, Cause, Scope, maps, name_of
 from krm_fn.kubevirt.releases import Version
 
 DRA = "pkg/dra/admitter/dra_admitter.go:"

@@ -6,10 +6,9 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import EACH, as_map, is_nonzero
 from krm_fn.base.quantity import wrapped
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.amounts import is_some, thousandths, units
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated, number, one_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.formats import is_some, thousandths, units
+from krm_fn.kubevirt.admission.scope import NOT_SUPPORTED, REQUIRED, Cause, Scope
 from krm_fn.kubevirt.fields.topology import UINT32
 from krm_fn.kubevirt.releases import Version
 

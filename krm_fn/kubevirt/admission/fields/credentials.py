@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from krm_fn.base.paths import EACH, as_map, get, is_set
-from krm_fn.kubevirt.admission.causes import INVALID
 from krm_fn.kubevirt.admission.checks import Check, Group, Test, count, exactly_one
+from krm_fn.kubevirt.admission.scope import INVALID
 
 ACCESS = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validateAccessCredentials"
 

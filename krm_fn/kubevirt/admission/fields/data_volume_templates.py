@@ -8,9 +8,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, dotted, get, is_set
-from krm_fn.kubevirt.admission.causes import INVALID, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count
-from krm_fn.kubevirt.admission.items import maps
+from krm_fn.kubevirt.admission.scope import INVALID, REQUIRED, Cause, maps
 from krm_fn.kubevirt.holders import DATA_VOLUMES
 from krm_fn.kubevirt.releases import Release, Version
 

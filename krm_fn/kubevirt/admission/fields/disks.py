@@ -6,7 +6,6 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import EACH, Path, as_map
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import (
     LABEL_FORM,
     Check,
@@ -20,8 +19,7 @@ from krm_fn.kubevirt.admission.checks import (
     well_formed,
 )
 from krm_fn.kubevirt.admission.formats import is_label, is_pci_address, is_serial
-from krm_fn.kubevirt.admission.items import BUSES, TARGETS, bus_of, name_of, target_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import BUSES, NOT_SUPPORTED, REQUIRED, TARGETS, Cause, Scope, bus_of, name_of, target_of
 from krm_fn.kubevirt.releases import Version
 
 DISKS = "pkg/storage/admitters/disks.go:"

@@ -6,11 +6,9 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import EACH, Path, as_map, dotted, get
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, gated, one_of, shut, well_formed
 from krm_fn.kubevirt.admission.formats import is_serial
-from krm_fn.kubevirt.admission.items import CONFIG_VOLUMES, INTERFACES, maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import CONFIG_VOLUMES, INTERFACES, REQUIRED, Cause, Scope, maps, name_of
 from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"

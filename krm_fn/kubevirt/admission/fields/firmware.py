@@ -5,11 +5,9 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import Path, as_list, as_map, get, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import FORBIDDEN, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, exclusive, is_on, required, shut, use
 from krm_fn.kubevirt.admission.formats import is_label, is_path_below_root, matches_glob
-from krm_fn.kubevirt.admission.items import name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import FORBIDDEN, REQUIRED, Cause, Scope, name_of
 from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"

@@ -6,10 +6,19 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import EACH, Path, as_list, as_map
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, examine, number, shut
-from krm_fn.kubevirt.admission.items import BUSES, CONFIG_VOLUMES, INTERFACES, TARGETS, maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import (
+    BUSES,
+    CONFIG_VOLUMES,
+    DUPLICATE,
+    INTERFACES,
+    NOT_SUPPORTED,
+    TARGETS,
+    Cause,
+    Scope,
+    maps,
+    name_of,
+)
 from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"

@@ -10,11 +10,9 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, get, is_set
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.amounts import units
-from krm_fn.kubevirt.admission.causes import INVALID, NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import count, examine, use
-from krm_fn.kubevirt.admission.items import maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.formats import units
+from krm_fn.kubevirt.admission.scope import INVALID, NOT_SUPPORTED, REQUIRED, Cause, Scope, maps, name_of
 from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import Path, as_map, get
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, bounded, examine, number
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Cause, Scope
 from krm_fn.kubevirt.releases import Version
 
 INSTANCETYPES = "pkg/instancetype/webhooks/admitter.go:"

@@ -6,7 +6,6 @@ from krm_fn.base.annotations import Callable, Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import EACH, Path, as_list, as_map, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, NOT_SUPPORTED, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import (
     Check,
     Group,
@@ -27,8 +26,17 @@ from krm_fn.kubevirt.admission.formats import (
     is_port_name,
     mac_length,
 )
-from krm_fn.kubevirt.admission.items import INTERFACES, is_default_multus, maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import (
+    DUPLICATE,
+    INTERFACES,
+    NOT_SUPPORTED,
+    REQUIRED,
+    Cause,
+    Scope,
+    is_default_multus,
+    maps,
+    name_of,
+)
 from krm_fn.kubevirt.releases import Version
 
 BINDING = "pkg/network/admitter/binding.go:"

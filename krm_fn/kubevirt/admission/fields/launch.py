@@ -8,11 +8,9 @@ from krm_fn.base.paths import EACH, Path, as_map, get
 from krm_fn.base.quantity import parse
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import DUPLICATE, Cause
 from krm_fn.kubevirt.admission.checks import LABEL_FORM, Check, Group, count, examine
 from krm_fn.kubevirt.admission.formats import is_label, is_label_value, is_port_name, is_qualified_name, is_subdomain
-from krm_fn.kubevirt.admission.items import INTERFACES, maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import DUPLICATE, INTERFACES, Cause, Scope, maps, name_of
 
 VOLUMES = "pkg/virt-controller/services/rendervolumes.go:"
 PODS = "k8s.io/kubernetes pkg/apis/core/validation/validation.go:"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from krm_fn.base.annotations import Any, Iterator
 from krm_fn.base.paths import Path, as_map
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.amounts import quantity, units
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, examine, gated
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.formats import quantity, units
+from krm_fn.kubevirt.admission.scope import Cause, Scope
 from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_map, dotted, is_set
-from krm_fn.kubevirt.admission.causes import NOT_SUPPORTED, Cause
 from krm_fn.kubevirt.admission.checks import shut
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import NOT_SUPPORTED, Cause, Scope
 
 METADATA = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:ValidateVirtualMachineInstanceMetadata"
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.paths import Path
 from krm_fn.base.wording import listed, show
-from krm_fn.kubevirt.admission.causes import REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import Check, Group, count, dns_label, dns_subdomain, examine, exclusive, use
-from krm_fn.kubevirt.admission.items import name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import REQUIRED, Cause, Scope, name_of
 from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"

@@ -6,11 +6,9 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_list, as_map
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import examine, number
 from krm_fn.kubevirt.admission.formats import is_label
-from krm_fn.kubevirt.admission.items import maps
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.scope import Cause, Scope, maps
 from krm_fn.kubevirt.admission.selectors import UPSTREAM, Position, label_selector, node_term, topology_key
 
 EVICTION = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:validateLiveMigration"

@@ -10,9 +10,8 @@ from krm_fn.base.objects import Object
 from krm_fn.base.paths import Path, as_list, as_map, copy, get
 from krm_fn.base.value import Value
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.causes import Cause
 from krm_fn.kubevirt.admission.checks import number
-from krm_fn.kubevirt.admission.items import bus_of, maps, name_of, target_of
+from krm_fn.kubevirt.admission.scope import Cause, bus_of, maps, name_of, target_of
 from krm_fn.kubevirt.holders import INSTANCE_SPEC
 from krm_fn.kubevirt.releases import Release, Version
 

@@ -6,8 +6,6 @@ from krm_fn.base.annotations import Iterator
 from krm_fn.base.objects import Object
 from krm_fn.base.paths import EACH, Path, as_map, get, is_set
 from krm_fn.base.wording import show
-from krm_fn.kubevirt.admission.amounts import is_some
-from krm_fn.kubevirt.admission.causes import NOT_FOUND, REQUIRED, Cause
 from krm_fn.kubevirt.admission.checks import (
     Check,
     Group,
@@ -19,9 +17,8 @@ from krm_fn.kubevirt.admission.checks import (
     one_of,
     required,
 )
-from krm_fn.kubevirt.admission.formats import base64_length, is_path_below_root
-from krm_fn.kubevirt.admission.items import maps, name_of
-from krm_fn.kubevirt.admission.scope import Scope
+from krm_fn.kubevirt.admission.formats import base64_length, is_path_below_root, is_some
+from krm_fn.kubevirt.admission.scope import NOT_FOUND, REQUIRED, Cause, Scope, maps, name_of
 from krm_fn.kubevirt.releases import Version
 
 VMI = "pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go:"
