@@ -93,9 +93,9 @@ def _written(obj: Object, revisions: str, expand: Expand) -> Object:
         return expand(obj) or obj
     found: Object = copy(obj)
     for matcher in MATCHERS if revisions == NAME else ():
-        name = text(get(obj, status_path(matcher)))
-        if name and isinstance(get(found, ("spec", matcher.field)), dict):
-            found["spec"][matcher.field]["revisionName"] = name
+        name, written = text(get(obj, status_path(matcher))), get(found, ("spec", matcher.field))
+        if name and isinstance(written, dict) and not written.get("revisionName"):  # KubeVirt reads this name first
+            written["revisionName"] = name
     return found
 
 

@@ -202,6 +202,16 @@ def test_vms_name_their_revisions_and_the_manifests_have_them() -> None:
     assert (stored_one["data"], stored_one["metadata"].keys()) == (revision["data"], {"name", "namespace", "labels"})
 
 
+def test_a_revision_that_a_vm_names_itself_is_the_one_that_counts() -> None:
+    """upstream: pkg/instancetype/find/revision.go:Find"""
+    live, of_cluster = small()
+    for each in live:
+        if each["kind"] == "VirtualMachine":
+            each["spec"]["instancetype"]["revisionName"] = "mine"
+    found = adopted(live, of_cluster, adopting.NAME).files["shop/virtualmachine-web.yaml"]["spec"]
+    assert found["instancetype"]["revisionName"] == "mine"
+
+
 def test_vms_have_their_revisions_written_into_them_and_not_the_objects_of_today() -> None:
     found = adopted(*small(), adopting.EXPAND).files["shop/virtualmachine-web.yaml"]["spec"]
     domain = found["template"]["spec"]["domain"]
