@@ -46,7 +46,7 @@ from krm_fn.repositories.flux_values import (
 )
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Delivery, Discovery, Target, full_name
-from krm_fn.sources.files import SUFFIXES, content
+from krm_fn.sources.files import SUFFIXES, content, folder_of
 
 TEMPLATE = ("spec", "template")  # of an ApplicationSet
 CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
@@ -143,26 +143,36 @@ class Deliveries:
     @cached_property
     def _written(self) -> list[Written]:
         """The deliveries of this repository, as they are written."""
-        return [each for each in self._every if self._is_own(each.obj)]
+        return [each for each in self._every if self._is_own(each.obj, each.file)]
 
-    def _is_own(self, obj: Object) -> bool:
+    def _is_own(self, obj: Object, file: str) -> bool:
         """True for a delivery of this repository. An Application says so of each of its sources."""
-        return is_argo(obj) or (bool(self._folder(obj)) and not self._revision(obj))
+        is_here = is_argo(obj) or self._is_open(obj, file) or bool(self._folder(obj, file))
+        return is_here and (is_argo(obj) or not self._revision(obj, file))
 
-    def _folder(self, obj: Object) -> str:
+    def _is_open(self, obj: Object, file: str) -> bool:
+        """True for a Kustomization whose folder is known when what applies it has given values to variables."""
+        return is_flux(obj) and self._kustomizations.is_open(obj, file)
+
+    def _folder(self, obj: Object, file: str) -> str:
         """The folder of this repository that a delivery of Flux applies, "" for none."""
-        return self._kustomizations.folder(obj) if is_flux(obj) else self._releases.folder(obj) if is_release(obj) else ""
+        of = self._kustomizations if is_flux(obj) else self._releases if is_release(obj) else None
+        return of.folder(obj, file) if of else ""
 
-    def _revision(self, obj: Object) -> str:
+    def _revision(self, obj: Object, file: str) -> str:
         """The revision that it applies, where that is not at hand."""
-        return self._sources.revision_of(obj if is_flux(obj) else of_chart(obj))
+        return self._sources.revision_of(obj if is_flux(obj) else of_chart(obj), file)
 
     @property
     def elsewhere(self) -> Iterator[Target]:
         """What deliveries apply of revisions that are not at hand: nothing of it is judged."""
         for each in self._every if self._counts else ():
             obj = each.obj
-            found = self._applications.revisions(obj) if is_argo(obj) else {self._folder(obj): self._revision(obj)}
+            found = (
+                self._applications.revisions(obj)
+                if is_argo(obj)
+                else {self._folder(obj, each.file): self._revision(obj, each.file)}
+            )
             for folder, revision in found.items():
                 own, here = Delivery(*each, revision=revision, cluster=self._cluster(each)), joined(".", folder)
                 yield from [Target(here, here, each.file, (), (), delivery=own)] if folder and revision else []
@@ -177,8 +187,8 @@ class Deliveries:
     def _sources(self) -> FluxSources:
         """The sources that are in git."""
         files = (file for file, data in self._texts.items() if SOURCE.search(data))
-        found = [each.obj for each in objects_in(files) if group_of(each.obj) == SOURCES]
-        return FluxSources(self._root, found, [each.obj for each in self._every])
+        found = [each for each in objects_in(files) if group_of(each.obj) == SOURCES]
+        return FluxSources(self._root, found, self._every)
 
     @cached_property
     def _values(self) -> Values:
@@ -234,25 +244,32 @@ class Deliveries:
         """True for a delivery that itself may apply something that counts: also one that a kustomization completes."""
         targets = self._raw(each)
         is_open = not targets and is_argo(each.obj) and each.file in plain
-        return is_open or any(self._may_count(target) or self._makes_others(target) for target in targets)
+        return (
+            is_open
+            or self._is_open(each.obj, each.file)
+            or any(self._may_count(target) or self._makes_others(target) for target in targets)
+        )
 
     def _applied(self, each: Written, cluster: str, above: tuple[Place, ...]) -> Iterator[Target]:
         """What a delivery applies, itself and by others; nothing where one like it was followed already."""
-        own = json.dumps([cluster, *each[1:3], each.obj], sort_keys=True, default=str)
+        start = above[0][0] if above else each.file
+        own = json.dumps([cluster, folder_of(start), *each[1:3], each.obj], sort_keys=True, default=str)
         if own in self._done:
             return
         self._done.add(own)
         self._spend(FOLLOWED if len(above) < DEEPEST else MOST)
         apart = {*above, each[1:3]}
-        for found in self._called(each.obj, each, cluster):
+        for found in self._called(each.obj, each, cluster, start):
             target = found._replace(delivery=found.delivery and self._values.given(found.delivery))
             every = self._below(target)
             # Of one that is not built, the parts are judged, as far as they are built.
             if self._may_count(target) and not (target.problem and every):
                 yield target
-            below = [one for one in every if one[1:3] in self._needed and one[1:3] not in apart]
-            for one in self._changed(below, target) if below or self._makes_others(target) else ():
-                yield from self._applied(one, other_cluster(one.obj) or cluster, (*above, each[1:3]))
+            left_out = {one[1:3] for one in every if one[1:3] not in self._needed or one[1:3] in apart}
+            is_above = len(left_out) < len(every) or self._makes_others(target)
+            for one in self._changed(every, target) if is_above else ():
+                if one[1:3] not in left_out:
+                    yield from self._applied(one, other_cluster(one.obj) or cluster, (*above, each[1:3]))
 
     def _makes_others(self, target: Target) -> bool:
         """True for a chart whose templates may make deliveries."""
@@ -283,7 +300,7 @@ class Deliveries:
         if found is None:
             yield from below
             return
-        for obj, file, own in matched(below, ((obj, file) for obj, file in found if self._is_own(obj))):
+        for obj, file, own in matched(below, ((obj, file) for obj, file in found if self._is_own(obj, file))):
             if own or target.is_chart:
                 placed = delivering.placed(obj, target)
                 yield own._replace(obj=placed) if own else Written(placed, file, 0, 1, 1)
@@ -319,14 +336,16 @@ class Deliveries:
             self._raws[each[1:3]] = tuple(self._called(each.obj, each))
         return self._raws[each[1:3]]
 
-    def _called(self, obj: Object, each: Written, cluster: str = "") -> Iterator[Target]:
+    def _called(self, obj: Object, each: Written, cluster: str = "", start: str = "") -> Iterator[Target]:
         """The targets that a delivery applies, by paths that begin as the files do."""
-        for target in self._targets_of(obj, each, cluster):
+        for target in self._targets_of(obj, each, cluster, start=start):
             yield target if self._named in (os.curdir, self._root) else delivering.moved(target, self._root, self._named)
 
-    def _targets_of(self, obj: Object, each: Written, cluster: str = "", above: Steps = ()) -> Iterator[Target]:
+    def _targets_of(
+        self, obj: Object, each: Written, cluster: str = "", above: Steps = (), start: str = ""
+    ) -> Iterator[Target]:
         """The targets that a delivery applies; the problem of one says why it is refused."""
-        own = Delivery(obj, *each[1:], above=above, cluster=cluster)
+        own = Delivery(obj, *each[1:], above=above, cluster=cluster, start=start)
         if is_flux(obj):
             yield from self._kustomizations.of(own)
         elif is_release(obj):
