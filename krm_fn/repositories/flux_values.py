@@ -32,6 +32,8 @@ APPLYING = expression(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.flu
 # A HelmRelease whose chart is in git. Most take theirs from elsewhere; they are not even read.
 OF_RELEASE = expression(rb"""apiVersion["']?\s*:\s*["']?helm\.toolkit\.fluxcd\.io/""")
 IN_GIT = expression(rb"""kind["']?\s*:\s*["']?GitRepository\b""")
+# What gives values to a chart that may be elsewhere.
+OF_VALUES = expression(rb"""kind["']?\s*:\s*["']?(?:HelmRelease|Application(?:Set)?)\b""")
 SOURCE = expression(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
 DELIVERING = expression(
     rb"""apiVersion["']?\s*:\s*["']?(?:(?:helm|kustomize|source)\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)|part-of: flux$"""

@@ -716,6 +716,55 @@ def test_another_revision_is_named_and_never_judged_as_applied(here: Path, case:
     assert (bool(row.get("revision")), told) == (space == "default", space == "default")
 
 
+IN_VALUES = "resources: [{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {name: web}}]"
+OF_HELM = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec:
+  targetNamespace: vms
+  %s
+  values: {%s}
+"""
+OF_ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web, namespace: argocd}
+spec:
+  destination: {namespace: vms}
+  source: {repoURL: "https://me:secret@charts.example.com", %s, helm: {valuesObject: {%s}}}
+"""
+FROM_AFAR = {
+    "a chart of a HelmRelease": (
+        OF_HELM % ("chart: {spec: {chart: raw, version: 0.3.2, sourceRef: {kind: HelmRepository, name: far}}}", IN_VALUES),
+        "HelmRelease apps/web (of the chart raw 0.3.2 in the HelmRepository far)",
+    ),
+    "a reference to a chart": (
+        OF_HELM % ("chartRef: {kind: OCIRepository, name: far, namespace: flux-system}", IN_VALUES),
+        "HelmRelease apps/web (of the chart in the OCIRepository flux-system/far)",
+    ),
+    "a chart of an Application": (
+        OF_ARGO % ("chart: raw, targetRevision: 1.0.0", IN_VALUES),
+        "Application argocd/web (of the chart raw 1.0.0 in https://charts.example.com)",
+    ),
+    "a folder of another repository": (
+        OF_ARGO % ("path: charts/raw", IN_VALUES),
+        "Application argocd/web (of charts/raw in https://charts.example.com)",
+    ),
+    "no VM": (OF_HELM % ("chartRef: {kind: OCIRepository, name: far}", "size: 1"), ""),
+}
+
+
+@pytest.mark.parametrize(("text", "by"), FROM_AFAR.values(), ids=[*FROM_AFAR])
+def test_what_is_made_of_values_elsewhere_is_named(here: Path, text: str, by: str) -> None:
+    git(here, "remote", "add", "origin", "https://git.example.com/me/cluster.git")
+    folder = tree(here, {**app("targetNamespace: vms"), "clusters/a/far.yaml": text})
+    lines = [" ".join(line.split()) for line in run("deliveries", cwd=folder)[1].splitlines() if "far.yaml" in line]
+    assert lines == ([f"clusters/a/far.yaml {by} - vms - clusters/a/far.yaml"] if by else [])
+    assert (f"clusters/a/far.yaml: the {by.partition(' (')[0]} applies" in check(here, "--verbose")) is bool(by)
+    assert vms(folder) == [("vms", "web", "1Gi")]
+
+
 def test_a_branch_that_is_called_like_a_release_is_at_hand_where_it_is_checked_out(here: Path) -> None:
     git(here, "symbolic-ref", "HEAD", "refs/heads/2026.1")
     source = (
