@@ -28,6 +28,7 @@ OPTIONS = ("namePrefix", "nameSuffix", "namespace", "patches")  # these, and tho
 VARIABLE = expression(r"\$(?:\{(\w+)\}|(\w+)|(\$))")
 BRACES = expression(r"\{([^{}]*)\}")
 IMAGE = expression(r"(?:(?P<name>[^=]+)=)?(?P<new>[^@]*?)(?::(?P<tag>[^:/@]+))?(?:@(?P<digest>.+))?")
+CREDENTIALS = expression(r"(?<=//)[^/@]*@")  # of a URL
 COMMA = expression(r"(?<!\\),")
 # The work of the globs of one Application: patterns by files, and how many patterns braces may stand for.
 UNITS, MOST = 2_000_000, 200
@@ -57,6 +58,13 @@ def sources_of(application: Object) -> list[ApplicationSource]:
         ApplicationSource(("spec", "sources", number), as_map(each)) for number, each in enumerate(as_list(spec.get("sources")))
     ]
     return listed or [ApplicationSource(("spec", "source"), as_map(spec.get("source")))]
+
+
+def source_named(source: Object) -> str:
+    """The chart or the folder of a source and where it comes from, in words; "" for one that only serves files of values."""
+    chart = ("the chart", text(source.get("chart")), text(source.get("targetRevision"))) if source.get("chart") else ()
+    name = " ".join(filter(None, chart or (text(source.get("path")),)))
+    return name and f"{name} in {CREDENTIALS.sub('', text(source.get('repoURL')))}"
 
 
 def kind_of_source(source: Object, names: Iterable[str]) -> str:

@@ -70,7 +70,10 @@ OF_DELIVERY: dict[str, Object] = {
     "createsNamespace": TRUTH,
     "path": {**TEXT, "description": "The folder that is applied."},
     "suspended": TRUTH,
-    "revision": {**TEXT, "description": "A tag, commit or branch that is not at hand: nothing of it is judged. Else empty."},
+    "revision": {
+        **TEXT,
+        "description": "A revision that is not at hand, or a chart from elsewhere: nothing of it is judged. Else empty.",
+    },
     "unknown": {**TEXTS, "description": "What is not known of it."},
 }
 

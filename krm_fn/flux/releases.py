@@ -38,6 +38,16 @@ def named(release: Object) -> tuple[str, str]:
     return short(name, longest=LONGEST, kept=KEPT, digits=DIGITS), target or namespace_of(release)
 
 
+def chart_named(release: Object) -> str:
+    """The chart of a release and where it comes from, in words; "" where it names no source."""
+    spec = as_map(release.get("spec"))
+    chart = as_map(as_map(spec.get("chart")).get("spec"))
+    source = as_map(spec.get("chartRef")) or as_map(chart.get("sourceRef"))
+    place = "/".join(filter(None, (text(source.get("namespace")), text(source.get("name")))))
+    name = " ".join(filter(None, ("the chart", text(chart.get("chart")), text(chart.get("version")))))
+    return f"{name} in the {text(source.get('kind'))} {place}" if place else ""
+
+
 def values(release: Object, holding: Callable[[str, str], Object | None], missing: list[str]) -> Object:
     """The values: those of `valuesFrom` in order, and over them `values`.
 

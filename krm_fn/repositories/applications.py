@@ -52,6 +52,12 @@ class Applications:
         sources = [source for _, source in argocd.sources_of(application)]
         return {self.folder(each): self._other(text(each.get("targetRevision"))) for each in sources if self.folder(each)}
 
+    def others(self, obj: Object) -> list[str]:
+        """What an Application, or the template of a set, applies of other repositories, in words."""
+        spec = as_map(obj.get("spec"))
+        sources = [source for _, source in argocd.sources_of(as_map(spec.get("template")) or obj)]
+        return [argocd.source_named(each) for each in sources if not self._is_own(text(each.get("repoURL")))]
+
     def of(self, application: Object, own: Delivery) -> Iterator[Target]:
         """What an Application applies. `own` is how it is delivered, without what its sources say."""
         space = text(as_map(as_map(application.get("spec")).get("destination")).get("namespace"))

@@ -19,7 +19,7 @@ from krm_fn.base.objects import text
 from krm_fn.base.programs import Finished
 from krm_fn.repositories import guard
 from krm_fn.repositories.complaints import complaint
-from krm_fn.repositories.copying import as_before, copied, gathered, has_local, moved_to, own_functions
+from krm_fn.repositories.copying import as_before, copied, gathered, has_local, moved_to, own_functions, without_remote
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.kustomization import FILES, is_remote, joined, read
 from krm_fn.repositories.types import Kustomization, Problem, Target
@@ -102,17 +102,26 @@ def version(of: Builder) -> str:
     return "" if ran.code else ran.out.decode(errors="replace").strip()
 
 
-def build(target: Target, using: Builder, *, flags: Sequence[str] = (), timeout: float = TIMEOUT) -> Built | Problem:
-    """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name."""
+def build(
+    target: Target, using: Builder, *, flags: Sequence[str] = (), timeout: float = TIMEOUT, partly: bool = False
+) -> Built | Problem:
+    """What kustomize makes of a target, or why it makes nothing. `flags` are some that the config may name.
+
+    With `partly`, what the target includes of other machines is left out where it is not fetched.
+    """
     kustomizations = kustomizations_of(target)
     flags = [ANYWHERE] if target.delivery and target.delivery.is_of_flux else flags
-    if problem := barred(target, network=using.network) or _needs_helm(kustomizations, flags):
+    problem = barred(target, network=using.network)
+    is_less = partly and problem is not None and problem.reason == "remote"
+    if problem := (None if is_less else problem) or _needs_helm(kustomizations, flags):
         return problem
     if not kustomizations:  # it was there when the target was found
         return Problem(file=target.file, reason="absent", detail=target.file)
     with programs.scratch() as made:
         scratch = Path(os.path.realpath(made))
         functions, steps = own_functions(kustomizations)
+        if is_less:
+            without_remote(kustomizations, functions)
         needs_copy = functions or any(map(is_unsaved, target.inputs)) or has_local(target)
         built = _placed(target, kustomizations, functions, flags, scratch, needs_copy=bool(needs_copy))
         built = built._replace(steps=steps, affixes=_affixes(kustomizations))

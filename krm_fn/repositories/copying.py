@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.objects import Object, text
-from krm_fn.base.paths import as_list, get, put
+from krm_fn.base.paths import as_list, as_map, get, put
 from krm_fn.repositories.kustomization import (
     GENERATORS,
     PLUGINS,
     RESOURCES,
     is_inline,
+    is_remote,
     joined,
     kustomization,
     linked,
@@ -36,6 +37,7 @@ HEAD = frozenset(("apiVersion", "kind", "metadata"))
 # refer to them wherever this program renders it, so the copy has another annotation in its place.
 VALUES = "values.yaml"  # what kustomize reads of a chart itself
 GATHERED = ".kubevirt-render"  # where a copy has files that stand elsewhere
+ADDRESSED = frozenset(("patchesStrategicMerge", "patchesJson6902", "replacements", "vars"))  # what needs certain objects
 LOCAL, KEPT = b"config.kubernetes.io/local-config", f"{GROUP}/local-config".encode()
 
 
@@ -58,6 +60,25 @@ def own_functions(kustomizations: Iterable[Kustomization]) -> OwnFunctions:
     stripped = _Stripped(found)
     texts = stripped.texts()
     return OwnFunctions(texts, tuple(each for one in reversed(found) for each in stripped.steps.get(one.folder, ())))
+
+
+def without_remote(kustomizations: Iterable[Kustomization], texts: dict[str, str]) -> None:
+    """Put the kustomizations that include what is on other machines into `texts`, without that, and without what kustomize
+    refuses where an object is not there.
+    """
+    for one in kustomizations:
+        obj: Object = json.loads(texts[one.file]) if one.file in texts else one.obj
+        here = {key: [each for each in as_list(obj[key]) if not is_remote(text(each))] for key in RESOURCES if obj.get(key)}
+        if any(here[key] != obj[key] for key in here):
+            here["patches"] = [each for each in as_list(obj.get("patches")) if as_map(each).get("target")]
+            left = {key: value for key, value in {**obj, **here}.items() if key not in ADDRESSED}
+            texts[one.file] = json.dumps(_never_empty(left))
+
+
+def _never_empty(obj: Object) -> Object:
+    """What is left of a kustomization, with something that kustomize does not refuse where nothing is."""
+    left = {key: value for key, value in obj.items() if value != []}
+    return left if left.keys() - HEAD else {**left, "generatorOptions": {}}
 
 
 def has_local(target: Target) -> bool:
@@ -161,7 +182,7 @@ class _Stripped:
                 steps += own if key not in ("generators", "validators") else ()
         self.steps[one.folder] = steps
         left = {key: changed.get(key, value) for key, value in one.obj.items() if changed.get(key, True)}
-        return left if left == one.obj or left.keys() - HEAD else {**left, "generatorOptions": {}}
+        return one.obj if left == one.obj else _never_empty(left)
 
     def _kept(self, key: str, one: Kustomization, own: list[Step]) -> list[Any]:
         entries = enumerate(as_list(one.obj[key]))

@@ -13,43 +13,27 @@ from functools import cached_property
 from typing import NamedTuple
 
 from krm_fn import yamlio
-from krm_fn.argocd.sets import CLUSTER_LABEL, Sets
-from krm_fn.argocd.sets import clusters as argo_clusters
-from krm_fn.argocd.sources import APPLICATION
 from krm_fn.argocd.sources import GROUP as ARGO
 from krm_fn.base.errors import InputError
-from krm_fn.base.expressions import expression
-from krm_fn.base.objects import Object, group_of, kind_of
-from krm_fn.base.paths import Path as Steps
+from krm_fn.base.objects import Object, kind_of
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.repositories import charts, delivering, written
-from krm_fn.repositories.applications import Applications
+from krm_fn.repositories.appliers import Appliers
 from krm_fn.repositories.building import Builder
 from krm_fn.repositories.discovery import size_of
-from krm_fn.repositories.flux_sources import FluxSources
-from krm_fn.repositories.flux_targets import Kustomizations, Releases, of_chart
 from krm_fn.repositories.flux_values import (
     DELIVERING,
-    SOURCE,
-    SOURCES,
     Place,
-    Values,
     Written,
     is_argo,
-    is_flux,
-    is_release,
     matched,
     may_apply,
-    objects_in,
     other_cluster,
     starts,
 )
-from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import Delivery, Discovery, Target, full_name
-from krm_fn.sources.files import SUFFIXES, content
+from krm_fn.repositories.types import Discovery, Target, full_name
+from krm_fn.sources.files import SUFFIXES, content, folder_of
 
-TEMPLATE = ("spec", "template")  # of an ApplicationSet
-CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
 # How often deliveries may apply files and one another, of which one that is followed counts as many, how many in a row, and
 # how many bytes again: each cluster of a fleet takes the same files.
 MOST, FOLLOWED, DEEPEST, MOST_BYTES = 1_000_000, 100, 64, 64_000_000
@@ -85,6 +69,7 @@ class Deliveries:
             self._counts = self._counts or written.mentions(data)
             if DELIVERING.search(data):
                 self._texts[file] = data
+        self._appliers = Appliers(self._root, self._files, self._texts, how.clusters, whole=how.whole)
         self._raws: dict[Place, tuple[Target, ...]] = {}
         self._counting: dict[tuple[str, str, bytes, tuple[str, ...]], bool] = {}
         self._objects: dict[str, list[tuple[Object, str]] | None] = {}
@@ -100,7 +85,7 @@ class Deliveries:
         read, reread = set[str](), Budget(MOST_BYTES)
         try:
             for each in self._found if self._counts and self._needed else ():
-                for target in self._applied(each, self._cluster(each), ()):
+                for target in self._applied(each, self._appliers.cluster(each), ()):
                     same = seen.setdefault((target.file, *(target.delivery or ())[1:3]), [])
                     if target not in same:  # two may apply it alike
                         same.append(target)
@@ -112,9 +97,14 @@ class Deliveries:
             raise InputError(REPEATED, file=first.file, line=first.line, column=first.column) from None
 
     @property
+    def elsewhere(self) -> Iterator[Target]:
+        """What is applied that is not at hand, such as another revision or a chart: nothing of it is judged."""
+        return self._appliers.elsewhere if self._counts else iter(())
+
+    @property
     def names(self) -> frozenset[tuple[str, str]]:
         """Kind and name of each delivery in git, also of those that apply nothing which counts."""
-        return frozenset((kind_of(each.obj), full_name(each.obj)) for each in self._every)
+        return frozenset((kind_of(each.obj), full_name(each.obj)) for each in self._appliers.every)
 
     @property
     def _found(self) -> Iterator[Written]:
@@ -143,65 +133,7 @@ class Deliveries:
     @cached_property
     def _written(self) -> list[Written]:
         """The deliveries of this repository, as they are written."""
-        return [each for each in self._every if self._is_own(each.obj)]
-
-    def _is_own(self, obj: Object) -> bool:
-        """True for a delivery of this repository. An Application says so of each of its sources."""
-        return is_argo(obj) or (bool(self._folder(obj)) and not self._revision(obj))
-
-    def _folder(self, obj: Object) -> str:
-        """The folder of this repository that a delivery of Flux applies, "" for none."""
-        return self._kustomizations.folder(obj) if is_flux(obj) else self._releases.folder(obj) if is_release(obj) else ""
-
-    def _revision(self, obj: Object) -> str:
-        """The revision that it applies, where that is not at hand."""
-        return self._sources.revision_of(obj if is_flux(obj) else of_chart(obj))
-
-    @property
-    def elsewhere(self) -> Iterator[Target]:
-        """What deliveries apply of revisions that are not at hand: nothing of it is judged."""
-        for each in self._every if self._counts else ():
-            obj = each.obj
-            found = self._applications.revisions(obj) if is_argo(obj) else {self._folder(obj): self._revision(obj)}
-            for folder, revision in found.items():
-                own, here = Delivery(*each, revision=revision, cluster=self._cluster(each)), joined(".", folder)
-                yield from [Target(here, here, each.file, (), (), delivery=own)] if folder and revision else []
-
-    @cached_property
-    def _every(self) -> list[Written]:
-        """These, and those that apply folders of other repositories."""
-        files = (file for file, data in self._texts.items() if may_apply(data))
-        return [each for each in objects_in(files) if any(of(each.obj) for of in (is_flux, is_argo, is_release))]
-
-    @cached_property
-    def _sources(self) -> FluxSources:
-        """The sources that are in git."""
-        files = (file for file, data in self._texts.items() if SOURCES.encode() in data and SOURCE.search(data))
-        found = [each.obj for each in objects_in(files) if group_of(each.obj) == SOURCES]
-        return FluxSources(self._root, found, [each.obj for each in self._every])
-
-    @cached_property
-    def _values(self) -> Values:
-        return Values(self._files, self._texts, shown=self._how.whole)
-
-    @cached_property
-    def _kustomizations(self) -> Kustomizations:
-        return Kustomizations(self._root, self._sources)
-
-    @cached_property
-    def _releases(self) -> Releases:
-        return Releases(self._root, self._sources, self._values)
-
-    @cached_property
-    def _applications(self) -> Applications:
-        return Applications(self._root, self._sources)
-
-    @cached_property
-    def _sets(self) -> Sets:
-        """What ApplicationSets make."""
-        marked = (file for file, data in self._texts.items() if CLUSTER_LABEL in data)
-        clusters = argo_clusters((each.obj for each in objects_in(marked)), self._how.clusters)
-        return Sets(self._root, self._sources.is_this, clusters)
+        return [each for each in self._appliers.every if self._appliers.is_own(each.obj, each.file)]
 
     @cached_property
     def _roots(self) -> dict[Place, Written]:
@@ -234,25 +166,32 @@ class Deliveries:
         """True for a delivery that itself may apply something that counts: also one that a kustomization completes."""
         targets = self._raw(each)
         is_open = not targets and is_argo(each.obj) and each.file in plain
-        return is_open or any(self._may_count(target) or self._makes_others(target) for target in targets)
+        return (
+            is_open
+            or self._appliers.is_open(each.obj, each.file)
+            or any(self._may_count(target) or self._makes_others(target) for target in targets)
+        )
 
     def _applied(self, each: Written, cluster: str, above: tuple[Place, ...]) -> Iterator[Target]:
         """What a delivery applies, itself and by others; nothing where one like it was followed already."""
-        own = json.dumps([cluster, *each[1:3], each.obj], sort_keys=True, default=str)
+        start = above[0][0] if above else each.file
+        own = json.dumps([cluster, folder_of(start), *each[1:3], each.obj], sort_keys=True, default=str)
         if own in self._done:
             return
         self._done.add(own)
         self._spend(FOLLOWED if len(above) < DEEPEST else MOST)
         apart = {*above, each[1:3]}
-        for found in self._called(each.obj, each, cluster):
-            target = found._replace(delivery=found.delivery and self._values.given(found.delivery))
+        for found in self._called(each.obj, each, cluster, start):
+            target = found._replace(delivery=found.delivery and self._appliers.values.given(found.delivery))
             every = self._below(target)
             # Of one that is not built, the parts are judged, as far as they are built.
             if self._may_count(target) and not (target.problem and every):
                 yield target
-            below = [one for one in every if one[1:3] in self._needed and one[1:3] not in apart]
-            for one in self._changed(below, target) if below or self._makes_others(target) else ():
-                yield from self._applied(one, other_cluster(one.obj) or cluster, (*above, each[1:3]))
+            left_out = {one[1:3] for one in every if one[1:3] not in self._needed or one[1:3] in apart}
+            is_above = len(left_out) < len(every) or self._makes_others(target)
+            for one in self._changed(every, target) if is_above else ():
+                if one[1:3] not in left_out:
+                    yield from self._applied(one, other_cluster(one.obj) or cluster, (*above, each[1:3]))
 
     def _makes_others(self, target: Target) -> bool:
         """True for a chart whose templates may make deliveries."""
@@ -283,7 +222,7 @@ class Deliveries:
         if found is None:
             yield from below
             return
-        for obj, file, own in matched(below, ((obj, file) for obj, file in found if self._is_own(obj))):
+        for obj, file, own in matched(below, ((obj, file) for obj, file in found if self._appliers.is_own(obj, file))):
             if own or target.is_chart:
                 placed = delivering.placed(obj, target)
                 yield own._replace(obj=placed) if own else Written(placed, file, 0, 1, 1)
@@ -319,32 +258,7 @@ class Deliveries:
             self._raws[each[1:3]] = tuple(self._called(each.obj, each))
         return self._raws[each[1:3]]
 
-    def _called(self, obj: Object, each: Written, cluster: str = "") -> Iterator[Target]:
+    def _called(self, obj: Object, each: Written, cluster: str = "", start: str = "") -> Iterator[Target]:
         """The targets that a delivery applies, by paths that begin as the files do."""
-        for target in self._targets_of(obj, each, cluster):
+        for target in self._appliers.targets_of(obj, each, cluster, start=start):
             yield target if self._named in (os.curdir, self._root) else delivering.moved(target, self._root, self._named)
-
-    def _targets_of(self, obj: Object, each: Written, cluster: str = "", above: Steps = ()) -> Iterator[Target]:
-        """The targets that a delivery applies; the problem of one says why it is refused."""
-        own = Delivery(obj, *each[1:], above=above, cluster=cluster)
-        if is_flux(obj):
-            yield from self._kustomizations.of(own)
-        elif is_release(obj):
-            yield from self._releases.of(own)
-        elif kind_of(obj) == APPLICATION:
-            cluster = self._sets.destination(obj) or cluster
-            yield from self._applications.of(obj, own._replace(cluster=cluster))
-        else:
-            made = self._sets.of(obj)
-            for application in made.applications:
-                yield from self._targets_of(application, each, cluster, TEMPLATE)
-            for reason, said in (("unmade", made.wrong), ("unknown", made.unknown)):
-                problem = delivering.refused(own, "; ".join(said)).but(reason=reason, counts=False)
-                yield from [Target(each.file, each.file, each.file, (), (), problem, delivery=own)] if said else []
-
-    def _cluster(self, each: Written) -> str:
-        """The cluster of a delivery that no other one applies: the folder that `flux bootstrap` made for it."""
-        if other := other_cluster(each.obj):
-            return other
-        file = os.path.relpath(os.path.realpath(each.file), self._root).replace(os.sep, "/")
-        return found[1] if (found := CLUSTER.search(file)) else ""

@@ -265,9 +265,9 @@ def placed(obj: Object, target: Target) -> Object:
 
 
 def objects(target: Target, using: building.Builder, timeout: float) -> Given | None:
-    """What a delivery applies, None where it can't be built."""
+    """What a delivery applies, as far as it is in git; None where that can't be built."""
     with entered(target):
-        built = building.build(target, using, timeout=timeout)
+        built = building.build(target, using, timeout=timeout, partly=True)
         found = built if isinstance(built, Problem) else given(target, built, {}, [])
     return None if isinstance(found, Problem) else found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from krm_fn.argocd.sources import sources_of
@@ -13,6 +13,8 @@ from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, kind_of, name_of, namespace_of, text
 from krm_fn.base.paths import as_map, get
 from krm_fn.repositories import git
+from krm_fn.repositories.flux_values import Near, Written, is_flux, nearest, put_near
+from krm_fn.sources.files import inside, is_within
 
 GIT_REPOSITORY = "GitRepository"
 SYSTEM = "flux-system"  # the names that `flux bootstrap` gives
@@ -23,17 +25,18 @@ FIXED = expression(r"refs/tags/.*|[~^<>=v]*\s*\d+(?:\.(?:\d+|[x*]).*)+|[0-9a-f]{
 
 
 class FluxSources:
-    """The sources that are in git, `found`; `every` are all Kustomizations, which name these and others."""
+    """The sources that are in git, `found`; `every` are all deliveries, which name these and others."""
 
-    def __init__(self, root: str, found: Sequence[Object], every: Sequence[Object]) -> None:
-        self._root, self._found, self._every = root, found, every
+    def __init__(self, root: str, found: Sequence[Written], every: Sequence[Written]) -> None:
+        self._root, self._sources, self._written = root, found, every
+        self._found, self._every = [each.obj for each in found], [each.obj for each in every]
 
-    def is_own(self, obj: Object, path: str) -> bool:
-        """True where the source of a Kustomization is this repository.
+    def is_own(self, obj: Object, path: str, file: str) -> bool:
+        """True where the source of a Kustomization in a file is this repository.
 
         A source that is not in git is the one with which Flux was set up, and no other one has a folder of this name.
         """
-        found = self.of(obj)
+        found = self.of(obj, file)
         if not found:
             return True
         if kind_of(found) != GIT_REPOSITORY:
@@ -46,7 +49,7 @@ class FluxSources:
         """True for the URL of this repository, or of a fork of it; where no URL of it is known, for the one that most name."""
         address = _address(url)
         known = self._addresses or self._main_addresses
-        return bool(address) and (address in known or address.rpartition("/")[2] in self._forks)
+        return bool(address) and (address in known or _last(address) in self._forks)
 
     def other_revision(self, revision: str) -> str:
         """The revision, if it is not at hand: a tag, a commit, or a branch where another one is at hand. Else ""."""
@@ -56,9 +59,9 @@ class FluxSources:
     def _is_fixed(self, name: str) -> bool:
         return bool(FIXED.fullmatch(name)) and name != git.branch(self._root)
 
-    def revision_of(self, obj: Object) -> str:
-        """The revision that a Kustomization takes of this repository, if it is not at hand."""
-        ref = as_map(get(self.of(obj), ("spec", "ref")))
+    def revision_of(self, obj: Object, file: str) -> str:
+        """The revision that a Kustomization in a file takes of this repository, if it is not at hand."""
+        ref = as_map(get(self.of(obj, file), ("spec", "ref")))
         fixed = next((text(ref[key]) for key in ("commit", "name", "semver", "tag") if ref.get(key)), "")
         return fixed if fixed and not fixed.startswith("refs/heads/") else self.other_revision(fixed or text(ref.get("branch")))
 
@@ -85,20 +88,22 @@ class FluxSources:
             0
         ][0]
 
-    def of(self, obj: Object) -> Object:
-        """The source that a Kustomization names, as far as it is in git."""
+    def of(self, obj: Object, file: str, start: str = "") -> Object:
+        """The source that a Kustomization in a file names, as far as it is in git: each cluster may have one of the name."""
         named = as_map(get(obj, ("spec", "sourceRef")))
         namespace = text(named.get("namespace")) or namespace_of(obj)
         found = self._named.get(_named_source(obj), {})
         likely = [found[each] for each in (("", namespace) if namespace else found) if each in found]
-        return min(likely, key=lambda each: each[0])[1] if likely else {}
+        near = (each for each in (nearest(one, file, start) for one in likely) if each)
+        return min(near, key=lambda each: each[:2], default=(0, 0, {}))[2]
 
     @cached_property
-    def _named(self) -> dict[tuple[str, str], dict[str, tuple[int, Object]]]:
-        """By kind and name, the first source of each namespace with its number."""
-        found: dict[tuple[str, str], dict[str, tuple[int, Object]]] = {}
-        for number, each in enumerate(self._found):
-            found.setdefault((kind_of(each), name_of(each)), {}).setdefault(namespace_of(each), (number, each))
+    def _named(self) -> dict[tuple[str, str], dict[str, Near]]:
+        """The sources with their numbers, by kind and name, and by namespace."""
+        found: dict[tuple[str, str], dict[str, Near]] = {}
+        for number, (obj, file, *_) in enumerate(self._sources):
+            by_namespace = found.setdefault((kind_of(obj), name_of(obj)), {})
+            put_near(by_namespace.setdefault(namespace_of(obj), {}), file, (number, obj))
         return found
 
     @cached_property
@@ -108,13 +113,36 @@ class FluxSources:
     @cached_property
     def _forks(self) -> frozenset[str]:
         """The names of this repository: a fork of it has the same."""
-        return frozenset(each.rpartition("/")[2] for each in self._remotes)
+        return frozenset(map(_last, self._remotes))
 
     @cached_property
     def _addresses(self) -> frozenset[str]:
-        """The addresses of this repository: of its remotes, and of the source with which `flux bootstrap` set up a cluster."""
-        own = [each for each in self._found if kind_of(each) == GIT_REPOSITORY and name_of(each) == SYSTEM]
-        return self._remotes | frozenset(filter(None, (_address(text(get(each, ("spec", "url")))) for each in own)))
+        """The addresses of this repository: of its remotes, and of the source with which `flux bootstrap` set up a cluster.
+
+        Where no Kustomization names one of them, it has another name by now, or was copied: what applies itself says which.
+        """
+        known = self._remotes | _urls(each for each in self._found if name_of(each) == SYSTEM)
+        named = [(each, self.of(*each[:2])) for each in self._written if is_flux(each.obj)]
+        urls = [_urls([source]) for _, source in named if source]
+        if len(urls) < len(named) or any(url in known or _last(url) in self._forks for each in urls for url in each):
+            return known
+        return known | _urls(source for each, source in named if self._is_in_its_folder(each))
+
+    def _is_in_its_folder(self, each: Written) -> bool:
+        """True for a Kustomization that applies itself. The root of a repository says nothing."""
+        path = text(get(each.obj, ("spec", "path"))) if is_flux(each.obj) else ""
+        folder = inside(self._root, path)
+        return folder != inside(self._root, "") and is_within(each.file, [os.path.realpath(folder)])
+
+
+def _urls(found: Iterable[Object]) -> frozenset[str]:
+    """The addresses of those sources that are git repositories."""
+    of_git = (each for each in found if kind_of(each) == GIT_REPOSITORY)
+    return frozenset(filter(None, (_address(text(get(each, ("spec", "url")))) for each in of_git)))
+
+
+def _last(address: str) -> str:
+    return address.rpartition("/")[2]
 
 
 def _named_source(obj: Object) -> tuple[str, str]:

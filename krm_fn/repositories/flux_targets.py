@@ -49,16 +49,23 @@ class Kustomizations:
         self._begun: dict[tuple[str, int], Begun | FluxError] = {}
         self._packings: dict[str | None, Packing] = {}
 
-    def folder(self, obj: Object) -> str:
-        """The folder of this repository that a Kustomization applies, "" where it is another's, or not there."""
+    def folder(self, obj: Object, file: str) -> str:
+        """The folder of this repository that a Kustomization in a file applies, "" where it is another's, or not there."""
         path = text(get(obj, ("spec", "path"))) if isinstance(get(obj, ("spec", "path")), str) else ""
         folder = inside(self._root, path)
         is_there = os.path.isdir(folder) and is_within(folder, [self._root])  # noqa: PTH112
-        return folder if is_there and self._sources.is_own(obj, path) else ""
+        return folder if is_there and self._sources.is_own(obj, path, file) else ""
+
+    def is_open(self, obj: Object, file: str) -> bool:
+        """True where the folder of this repository depends on the values of variables."""
+        path = text(get(obj, ("spec", "path")))
+        return "${" in path and self._sources.is_own(obj, path, file)
 
     def of(self, own: Delivery) -> Iterator[Target]:
         """The target of a Kustomization, none where no folder is its own; the problem of one says why Flux refuses it."""
-        folder = self.folder(own.obj)
+        folder = self.folder(own.obj, own.file)
+        if not folder:
+            return
         here = joined(".", folder)
         try:
             found = self._target(own.obj, own, folder)
@@ -69,7 +76,7 @@ class Kustomizations:
 
     def _target(self, obj: Object, own: Delivery, folder: str) -> Target | None:
         """The target in a folder with the kustomization that Flux writes there. Raises: FluxError."""
-        here, packing = joined(".", folder), self._packing(obj)
+        here, packing = joined(".", folder), self._packing(own)
         is_there = packing.has
         file, manifest = generated(folder, spec_of(obj), self._root, self._begun_in(folder, packing))
         file, made = joined(".", file), json.dumps(manifest).encode()
@@ -95,9 +102,9 @@ class Kustomizations:
             raise found
         return found
 
-    def _packing(self, obj: Object) -> Packing:
+    def _packing(self, own: Delivery) -> Packing:
         """The files that Flux has of the source."""
-        ignore = get(self._sources.of(obj), ("spec", "ignore"))
+        ignore = get(self._sources.of(own.obj, own.file, own.start), ("spec", "ignore"))
         ignore = ignore if isinstance(ignore, str) else None
         if ignore not in self._packings:
             self._packings[ignore] = Packing(self._root, ignore)
@@ -110,19 +117,19 @@ class Releases:
     def __init__(self, root: str, sources: FluxSources, values: Values) -> None:
         self._root, self._sources, self._values = root, sources, values
 
-    def folder(self, obj: Object) -> str:
-        """The folder of this repository with the chart of a HelmRelease, "" where it comes from elsewhere, or is not there."""
+    def folder(self, obj: Object, file: str) -> str:
+        """The folder with the chart of a HelmRelease in a file, "" where it comes from elsewhere, or is not there."""
         chart = as_map(get(obj, CHART_SPEC))
         path, source = chart.get("chart"), as_map(chart.get("sourceRef"))
         if source.get("kind") != GIT_REPOSITORY or not isinstance(path, str):
             return ""
         folder = inside(self._root, path)
         is_there = os.path.isfile(f"{folder}/{CHART}") and is_within(folder, [self._root])  # noqa: PTH113
-        return folder if is_there and self._sources.is_own(of_chart(obj), path) else ""
+        return folder if is_there and self._sources.is_own(of_chart(obj), path, file) else ""
 
     def of(self, own: Delivery) -> Iterator[Target]:
         """The target of a HelmRelease, none where the chart is not of this repository; its problem says why Flux refuses it."""
-        folder = self.folder(own.obj)
+        folder = self.folder(own.obj, own.file)
         if not folder:
             return
         here = joined(".", folder)

@@ -32,10 +32,12 @@ APPLYING = expression(rb"""apiVersion["']?\s*:\s*["']?(?:kustomize\.toolkit\.flu
 # A HelmRelease whose chart is in git. Most take theirs from elsewhere; they are not even read.
 OF_RELEASE = expression(rb"""apiVersion["']?\s*:\s*["']?helm\.toolkit\.fluxcd\.io/""")
 IN_GIT = expression(rb"""kind["']?\s*:\s*["']?GitRepository\b""")
+# What gives values to a chart that may be elsewhere.
+OF_VALUES = expression(rb"""kind["']?\s*:\s*["']?(?:HelmRelease|Application(?:Set)?)\b""")
 SOURCE = expression(rb"""kind["']?\s*:\s*["']?(?:GitRepository|OCIRepository|Bucket|ExternalArtifact)\b""")
 DELIVERING = expression(
     rb"""apiVersion["']?\s*:\s*["']?(?:(?:helm|kustomize|source)\.toolkit\.fluxcd\.io/|argoproj\.io/v1alpha1)|part-of: flux$"""
-    rb"""|argocd\.argoproj\.io/secret-type""",
+    rb"""|argocd\.argoproj\.io/secret-type|fluxcd/flux2/|fluxcd\.controlplane\.io/|flux-operator-manifests:""",
     re.MULTILINE,
 )
 
@@ -43,8 +45,17 @@ DELIVERING = expression(
 # What a text has in which values stand; SOPS marks what it encrypts.
 HOLDING = expression(rb"""kind["']?\s*:\s*["']?(?:ConfigMap|Secret)\b""")
 ENCRYPTED = "sops"
-# The version of Flux in what `flux bootstrap` writes, and the first one in which a variable must have a value.
-VERSION = expression(rb"^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: v(\d+)\.(\d+)", re.MULTILINE)
+# The version of Flux: in what `flux bootstrap` writes, in a reference to a release, in the source of its manifests, and in a
+# FluxInstance. A range of one gets the newest that the artifact of Flux Operator has.
+VERSION = expression(
+    rb"""(?:^ *app\.kubernetes\.io/part-of: flux\n *app\.kubernetes\.io/version: """
+    rb"""|fluxcd/flux2/(?:[a-z/]+\?ref=|releases/download/)|/flux-manifests["']?\n(?:.*\n){0,5}? *(?:tag|semver): ["']?"""
+    rb"""|^ *distribution:\n(?:.*\n){0,4}? *version: ["']?)v?(\d+)\.(\d+)""",
+    re.MULTILINE,
+)
+OF_OPERATOR = expression(rb"flux-operator-manifests:v0\.(\d+)")
+OPERATOR_SINCE = 53  # upstream: flux-operator config/data/flux
+# The first version in which a variable must have a value.
 STRICT_SINCE = (2, 9)
 SECRET_OF_CLUSTER = "-kubeconfig"  # noqa: S105  how Cluster API names the Secrets of its clusters
 
@@ -109,7 +120,7 @@ class Values:
     def given(self, own: Delivery) -> Delivery:
         """The delivery with the ConfigMaps and Secrets of its variables, as far as git has them."""
         if not own.is_of_flux:
-            return own
+            return own._replace(start="")
         asked = map(as_map, as_list(get(own.obj, ("spec", "postBuild", "substituteFrom"))))
         named = dict.fromkeys((text(each.get("kind")), text(each.get("name"))) for each in reversed([*asked]))
         given, missing = [], []
@@ -119,14 +130,14 @@ class Values:
                 missing.append(f"{kind} {name}")
             else:
                 given.append({**found, "metadata": {**metadata(found), "namespace": namespace_of(own.obj)}})
-        version = _nearest(self._versions, own.file)
+        version = nearest(self._versions, own.file, own.start)
         is_strict = not version or version[2] >= STRICT_SINCE
-        return own._replace(substitutes=tuple(given), missing=tuple(missing), strict=is_strict)
+        return own._replace(substitutes=tuple(given), missing=tuple(missing), strict=is_strict, start="")
 
     def holding(self, kind: str, name: str, own: Delivery) -> Object | None:
         """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times. None if it is encrypted."""
         namespaces = dict.fromkeys(("", namespace_of(own.obj)))
-        found = [near for each in namespaces if (near := _nearest(self._held.get((kind, name, each), {}), own.file))]
+        found = [near for each in namespaces if (near := nearest(self._held.get((kind, name, each), {}), own.file, own.start))]
         obj: Object | None = min(found)[2].obj if found and name else None
         if obj is None or ENCRYPTED in obj:
             return None
@@ -139,7 +150,7 @@ class Values:
         found: dict[tuple[str, str, str], Near] = {}
         for number, each in enumerate(objects_in(files)):
             key = kind_of(each.obj), name_of(each.obj), namespace_of(each.obj)
-            _put_near(found.setdefault(key, {}), each.file, (number, each))
+            put_near(found.setdefault(key, {}), each.file, (number, each))
         return found
 
     @cached_property
@@ -148,7 +159,10 @@ class Values:
         found: Near = {}
         for number, (file, data) in enumerate(self._texts.items()):
             if each := VERSION.search(data):
-                _put_near(found, file, (number, (int(each[1]), int(each[2]))))
+                put_near(found, file, (number, (int(each[1]), int(each[2]))))
+            elif each := OF_OPERATOR.search(data):
+                is_new = int(each[1]) >= OPERATOR_SINCE
+                put_near(found, file, (number, STRICT_SINCE if is_new else (2, 0)))
         return found
 
 
@@ -176,18 +190,23 @@ def _holes(value: Any, name: str) -> Any:
     return [_holes(each, name) for each in value] if isinstance(value, list) else f"${{{name}}}"
 
 
-def _put_near(found: Near, file: str, value: tuple[int, Any]) -> None:
+def put_near(found: Near, file: str, value: tuple[int, Any]) -> None:
     """Note what a file has, with its number, at each folder that the file is in: the first one of a folder counts."""
     for folder in _around(file):
         found.setdefault(folder, value)
 
 
-def _nearest(found: Near, file: str) -> tuple[int, int, Any] | None:
-    """Of what files have, that of the file with the most folders in common from the beginning on; of several, the first one.
+def nearest(found: Near, file: str, start: str = "") -> tuple[int, int, Any] | None:
+    """Of what files have, that of the file with the most folders in common from the beginning on; of several, the one nearest
+    to another file, `start`, and then the first one.
 
     In front stand how far it is away, and its number.
     """
-    return next(((away, *found[folder]) for away, folder in enumerate(_around(file)) if folder in found), None)
+    for away, folder in enumerate(_around(file)):
+        if folder in found:
+            inner = (each for each in _around(start) if each in found and f"{each}/".startswith(folder and f"{folder}/"))
+            return (away, *found[next(inner, folder)])
+    return None
 
 
 def _around(file: str) -> Iterator[str]:

@@ -34,8 +34,10 @@ NAMES = frozenset(
     )
 )
 OF_CHARTS = ("helmCharts", "helmGlobals", "helmChartInflationGenerator")
-# What a kustomization may have that makes plugins, so that its files say all of them.
-PLAIN = frozenset(("apiVersion", "kind", "metadata", "resources", "bases", "commonLabels", "labels", "commonAnnotations"))
+# What a kustomization may have that makes plugins, so that its files say all that they name.
+PLAIN = frozenset(
+    ("apiVersion", "kind", "metadata", "namespace", "resources", "bases", "commonLabels", "labels", "commonAnnotations")
+)
 
 
 def folded(key: object) -> str:

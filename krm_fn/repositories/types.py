@@ -79,7 +79,8 @@ class Delivery(NamedTuple):
     ConfigMaps and Secrets of its variables, `missing` names what git does not have. `strict`: a variable without a value is an
     error. `namespace` is that of objects without one, `release` is for a chart. `cluster` is the one that it applies to, ""
     where only one is known. `label` tells it from all others of the same folder, in other commits, too. `revision` is the one
-    of the repository that it applies, where that is not at hand.
+    of the repository that it applies, where that is not at hand. `start` is the file of the delivery that no other one applies
+    and that leads to it, as long as that chooses among objects of one name.
     """
 
     obj: Object
@@ -100,6 +101,7 @@ class Delivery(NamedTuple):
     cluster: str = ""
     label: str = ""
     revision: str = ""
+    start: str = ""
 
     @property
     def name(self) -> str:

@@ -423,6 +423,15 @@ def test_what_several_apply_is_found_once_however_many_ways_lead_there(here: Pat
 # ---- ApplicationSets
 
 
+def test_an_application_of_a_set_that_takes_another_revision_is_named(here: Path) -> None:
+    listed = "- list: {elements: [{name: web, at: HEAD}, {name: old, at: v1.0.0}]}"
+    files = {"app/vm.yaml": WEB, "sets.yaml": application_set(listed, "path: app\ntargetRevision: '{{at}}'")}
+    folder = tree(here, files)
+    found = [(each["delivery"], each["by"], each["revision"], each["path"]) for each in rows(folder)]
+    assert found == [("argocd/web", "Application", "", "app"), ("argocd/old", "Application", "v1.0.0", "app")]
+    assert vms(folder) == [("shop", "web", "1Gi")]
+
+
 def test_an_application_set_delivers_each_folder(here: Path) -> None:
     generator = f"- git: {{repoURL: {URL}, directories: [{{path: apps/*}}, {{path: apps/idle, exclude: true}}]}}"
     files = {f"apps/{name}/vm.yaml": VM % (name, "1Gi") for name in ("one", "two", "idle")}

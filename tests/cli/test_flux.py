@@ -148,11 +148,53 @@ def test_a_variable_without_a_value_is_an_error_and_the_files_are_judged(here: P
     assert "app/vm.yaml:13:3: VirtualMachine vms/${NAME}: spec.wrong" in found
 
 
-def test_an_older_flux_takes_it_as_empty(here: Path) -> None:
-    part = "metadata:\n  labels:\n    app.kubernetes.io/part-of: flux\n    app.kubernetes.io/version: v2.3.0\n"
+INSTANCE = """\
+apiVersion: fluxcd.controlplane.io/v1
+kind: FluxInstance
+metadata: {name: flux}
+spec:
+  distribution:
+    registry: ghcr.io/fluxcd
+    artifact: "oci://ghcr.io/controlplaneio-fluxcd/flux-operator-manifests%s"
+    version: "%s"
+"""
+BOOTSTRAPPED = """\
+apiVersion: v1
+kind: Namespace
+metadata:
+  labels:
+    app.kubernetes.io/part-of: flux
+    app.kubernetes.io/version: v2.3.0
+  name: flux-system
+# kustomize.toolkit.fluxcd.io
+"""
+MANIFESTS = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: flux-manifests}
+spec:
+  interval: 10m
+  url: oci://ghcr.io/fluxcd/flux-manifests
+  ref:
+    tag: v2.8.1
+"""
+VERSIONS = {  # of Flux, where it is written
+    "flux bootstrap": (BOOTSTRAPPED, True),
+    "a release": ("resources: ['github.com/fluxcd/flux2/manifests/install?ref=v2.2.3']\n", True),
+    "a new release": ("resources: ['https://github.com/fluxcd/flux2/releases/download/v2.9.4/install.yaml']\n", False),
+    "its manifests": (MANIFESTS, True),
+    "an instance": (INSTANCE % ("", "2.7.x"), True),
+    "the newest of an older operator": (INSTANCE % (":v0.52.0", "2.x"), True),
+    "the newest of an operator": (INSTANCE % (":v0.53.0", "2.x"), False),
+    "the newest of all": (INSTANCE % (":latest", "2.x"), False),
+}
+
+
+@pytest.mark.parametrize(("text", "is_empty"), VERSIONS.values(), ids=[*VERSIONS])
+def test_an_older_flux_takes_it_as_empty(here: Path, text: str, *, is_empty: bool) -> None:
     files = app("postBuild:\n  substitute: {NAME: web}\n", VM % ("${NAME}", "1Gi${MORE}"))
-    system = f"apiVersion: v1\nkind: Namespace\n{part}  name: flux-system\n# kustomize.toolkit.fluxcd.io\n"
-    assert vms(tree(here, {**files, "clusters/a/flux-system/gotk-components.yaml": system})) == [("default", "web", "1Gi")]
+    found = check(tree(here, {**files, "clusters/a/flux-system/flux.yaml": text}))
+    assert ("the variable MORE has no value" in found) is not is_empty
 
 
 WRONG = {
@@ -252,6 +294,31 @@ def test_only_this_repository_is_read_as_the_source(here: Path, url: str, namesp
     assert vms(tree(here, files)) == [(namespace, "web", "1Gi")]
 
 
+@pytest.mark.parametrize(("path", "namespace"), [("apps", "vms"), ("other", "default"), (".", "default")])
+def test_the_source_whose_folder_has_what_applies_it_is_this_repository(here: Path, path: str, namespace: str) -> None:
+    git(here, "remote", "add", "origin", "https://example.com/me/renamed.git")
+    files = {**app("targetNamespace: vms"), "apps/source.yaml": SOURCE % "https://example.org/before.git", "other/x.yaml": "{}"}
+    files["apps/root.yaml"] = flux(path, name="root")
+    files["apps/web.yaml"] = files.pop("clusters/a/web.yaml")
+    files = {name: text.replace("name: flux-system}\n", "name: x}\n") for name, text in files.items()}
+    assert vms(tree(here, files)) == [(namespace, "web", "1Gi")]
+
+
+def test_a_path_gets_the_values_of_what_applies_it(here: Path) -> None:
+    files = {
+        **app(),
+        "clusters/a/web.yaml": flux("${FOLDER}/vms", "targetNamespace: vms"),
+        "app/x/vms/vm.yaml": VM % ("x", "1Gi"),
+    }
+    files["root.yaml"] = flux("clusters/a", "postBuild: {substitute: {FOLDER: app/x}}", "root")
+    assert vms(tree(here, files)) == [("default", "web", "1Gi"), ("vms", "x", "1Gi")]
+
+
+def test_a_path_without_a_value_is_no_folder(here: Path) -> None:
+    files = {**app(), "clusters/a/web.yaml": flux("${FOLDER}", "targetNamespace: vms")}
+    assert vms(tree(here, {**files, "root.yaml": flux("clusters/a", "", "root")})) == [("default", "web", "1Gi")]
+
+
 def test_the_cache_sees_a_change_of_what_is_applied(here: Path) -> None:
     folder = tree(here, app("postBuild: {substitute: {SIZE: 1Gj}}", VM % ("web", '"${SIZE}"')))
     cache = ("--cache", str(here.parent / "cache"))
@@ -260,9 +327,32 @@ def test_the_cache_sees_a_change_of_what_is_applied(here: Path) -> None:
     assert run("check", ".", *cache, cwd=folder)[1] == ""
 
 
+# What a Kustomization does to those that it applies.
+ABOVE = """\
+patches:
+- target: {kind: Kustomization}
+  patch: |
+    - {op: add, path: /spec/targetNamespace, value: vms}
+"""
+
+
+OF_FAR = """\
+patches:
+- patch: '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "b"}}'
+"""
+
+
 def test_git_is_not_asked_for_what_flux_would_fetch(here: Path) -> None:
     found = check(tree(here, app(listing="resources: [vm.yaml, 'https://example.com/x.yaml']\n")))
     assert "which is not fetched" in found
+
+
+def test_what_flux_would_fetch_beside_a_kustomization_leaves_what_is_applied_to_it(here: Path) -> None:
+    files = {**app(), "apps/web.yaml": flux("app"), "clusters/a/apps.yaml": flux("apps", ABOVE, name="apps")}
+    del files["clusters/a/web.yaml"]
+    files["apps/kustomization.yaml"] = "resources: [web.yaml, far]\n"
+    files["apps/far/kustomization.yaml"] = "resources: ['https://example.com/x.yaml']\n" + OF_FAR
+    assert vms(tree(here, files)) == [("vms", "web", "1Gi")]
 
 
 def test_manifests_that_flux_cannot_read_are_told_and_judged(here: Path) -> None:
@@ -316,6 +406,23 @@ def clusters(folder: Path) -> list[tuple[str, str]]:
 def test_the_folder_of_flux_bootstrap_is_the_cluster(here: Path) -> None:
     found = [("app (flux-system/web, a)", "a"), ("app (flux-system/web, b)", "b")]
     assert clusters(tree(here, BOTH)) == found
+
+
+@pytest.mark.parametrize("base", ["clusters/", ""])
+def test_each_cluster_takes_its_own_source_and_values_for_what_they_share(here: Path, base: str) -> None:
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: flux-system}\ndata: {SIZE: %s}\n"
+    ignore = "  ignore: |\n    /*\n    !/%s\n    !/shared\n    !/app\n"
+    asks = "postBuild:\n  substituteFrom: [{kind: ConfigMap, name: settings}]"
+    files = {**app(vm=VM % ("web", '"${SIZE}"')), "shared/web.yaml": flux("app", asks)}
+    del files["clusters/a/web.yaml"]
+    for cluster, size in (("a", "1Gi"), ("b", "2Gi")):
+        folder = f"{base}{cluster}"
+        source = SOURCE.replace("spec: {url: %s}", "spec:\n  url: https://example.com/me/cluster") + ignore % (base or cluster)
+        root = flux(f"{folder}/flux", name="root") + "---\n" + flux("shared", name="shared")
+        files |= {f"{folder}/flux/root.yaml": source + "---\n" + root, f"{folder}/settings.yaml": settings % size}
+    git(here, "remote", "add", "origin", "https://example.com/me/cluster.git")
+    files = {name: text.replace("name: flux-system}\n", "name: x}\n") for name, text in files.items()}
+    assert vms(tree(here, files)) == [("default", "web", "1Gi"), ("default", "web", "2Gi")]
 
 
 def test_one_cluster_alone_can_be_judged(here: Path) -> None:
@@ -607,6 +714,55 @@ def test_another_revision_is_named_and_never_judged_as_applied(here: Path, case:
     row = json.loads(run("deliveries", "-o", "json", cwd=here)[1])["deliveries"][-1]
     told = "app: the Kustomization flux-system/web applies" in check(here, "--verbose")
     assert (bool(row.get("revision")), told) == (space == "default", space == "default")
+
+
+IN_VALUES = "resources: [{apiVersion: kubevirt.io/v1, kind: VirtualMachine, metadata: {name: web}}]"
+OF_HELM = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web, namespace: apps}
+spec:
+  targetNamespace: vms
+  %s
+  values: {%s}
+"""
+OF_ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web, namespace: argocd}
+spec:
+  destination: {namespace: vms}
+  source: {repoURL: "https://me:secret@charts.example.com", %s, helm: {valuesObject: {%s}}}
+"""
+FROM_AFAR = {
+    "a chart of a HelmRelease": (
+        OF_HELM % ("chart: {spec: {chart: raw, version: 0.3.2, sourceRef: {kind: HelmRepository, name: far}}}", IN_VALUES),
+        "HelmRelease apps/web (of the chart raw 0.3.2 in the HelmRepository far)",
+    ),
+    "a reference to a chart": (
+        OF_HELM % ("chartRef: {kind: OCIRepository, name: far, namespace: flux-system}", IN_VALUES),
+        "HelmRelease apps/web (of the chart in the OCIRepository flux-system/far)",
+    ),
+    "a chart of an Application": (
+        OF_ARGO % ("chart: raw, targetRevision: 1.0.0", IN_VALUES),
+        "Application argocd/web (of the chart raw 1.0.0 in https://charts.example.com)",
+    ),
+    "a folder of another repository": (
+        OF_ARGO % ("path: charts/raw", IN_VALUES),
+        "Application argocd/web (of charts/raw in https://charts.example.com)",
+    ),
+    "no VM": (OF_HELM % ("chartRef: {kind: OCIRepository, name: far}", "size: 1"), ""),
+}
+
+
+@pytest.mark.parametrize(("text", "by"), FROM_AFAR.values(), ids=[*FROM_AFAR])
+def test_what_is_made_of_values_elsewhere_is_named(here: Path, text: str, by: str) -> None:
+    git(here, "remote", "add", "origin", "https://git.example.com/me/cluster.git")
+    folder = tree(here, {**app("targetNamespace: vms"), "clusters/a/far.yaml": text})
+    lines = [" ".join(line.split()) for line in run("deliveries", cwd=folder)[1].splitlines() if "far.yaml" in line]
+    assert lines == ([f"clusters/a/far.yaml {by} - vms - clusters/a/far.yaml"] if by else [])
+    assert (f"clusters/a/far.yaml: the {by.partition(' (')[0]} applies" in check(here, "--verbose")) is bool(by)
+    assert vms(folder) == [("vms", "web", "1Gi")]
 
 
 def test_a_branch_that_is_called_like_a_release_is_at_hand_where_it_is_checked_out(here: Path) -> None:

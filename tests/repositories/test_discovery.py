@@ -202,6 +202,15 @@ def test_all_that_is_in_folders_of_charts_and_plugins_is_used(here):
     assert {"a/charts/web/values.yaml", "a/tools/t.yaml"} <= set(found.targets[0].inputs)
 
 
+@pytest.mark.parametrize(("key", "reason"), [("namespace", None), ("namePrefix", "made")])
+def test_a_namespace_of_transformers_changes_nothing_that_they_name(here, key, reason):
+    space = "apiVersion: builtin\nkind: NamespaceTransformer\nmetadata: {name: all, namespace: x}\n"
+    tree(here, {"a/kustomization.yaml": "resources: [vm.yaml]\ntransformers: [tools]", "a/vm.yaml": VM})
+    tree(here, {"a/tools/kustomization.yaml": f"{key}: vms\nresources: [space.yaml]", "a/tools/space.yaml": space})
+    problem = discover(["."]).targets[0].problem
+    assert (problem and problem.reason) == reason
+
+
 def covered(*globs):
     """What is true of the files that one of the globs covers."""
     return lambda file: bool(Globs(globs).covering(file.strip("/")))
