@@ -1,5 +1,11 @@
 // How the server is started, and what it is told. Nothing here needs VS Code, so tests start the real server with it.
 
+import { homedir } from "node:os";
+
+// What a setting says for the folder, and the program that the PATH has.
+const FOLDER = "${workspaceFolder}";
+const PROGRAM = "kubevirt-render";
+
 export interface Settings {
   path: string;
   inlayHints: boolean;
@@ -14,12 +20,14 @@ export interface Server {
   options: { inlayHints: boolean; build: boolean };
 }
 
-// The server of one folder. A folder that is not trusted has nothing built: a kustomization or a chart names programs.
+// The server of one folder. A folder that is not trusted has nothing built: a kustomization or a chart names programs. Nor is
+// a program started from it: Windows looks in the working directory before the PATH.
 export function serverOf(settings: Settings, folder: string, trusted: boolean): Server {
+  const path = trusted || !settings.path.includes(FOLDER) ? settings.path : PROGRAM;
   return {
-    command: settings.path.replaceAll("${workspaceFolder}", folder),
+    command: path.replaceAll(FOLDER, folder),
     args: ["lsp"],
-    cwd: folder,
+    cwd: trusted ? folder : homedir(),
     options: { inlayHints: settings.inlayHints, build: settings.build && trusted },
   };
 }

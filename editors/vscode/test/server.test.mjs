@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -92,12 +92,19 @@ test("a folder that is not trusted has nothing built", { timeout: 60_000 }, asyn
 });
 
 test("settings are taken as they are, and the folder is filled in", () => {
-  assert.deepEqual(serverOf({ path: "${workspaceFolder}/.venv/bin/k", inlayHints: false, build: true }, "/a", false), {
+  assert.deepEqual(serverOf({ path: "${workspaceFolder}/.venv/bin/k", inlayHints: false, build: true }, "/a", true), {
     command: "/a/.venv/bin/k",
     args: ["lsp"],
     cwd: "/a",
-    options: { inlayHints: false, build: false },
+    options: { inlayHints: false, build: true },
   });
+});
+
+test("a folder that is not trusted has no program started from it", () => {
+  const settings = { path: "${workspaceFolder}/.venv/bin/k", inlayHints: false, build: true };
+  const options = { inlayHints: false, build: false };
+  assert.deepEqual(serverOf(settings, "/a", false), { command: "kubevirt-render", args: ["lsp"], cwd: homedir(), options });
+  assert.equal(serverOf({ ...settings, path: "/opt/k" }, "/a", false).command, "/opt/k");
 });
 
 test("a program that is missing is explained", async () => {
