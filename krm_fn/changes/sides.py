@@ -111,7 +111,7 @@ def side(
         return found.but(assumed=both)
     stand_ins = {str(ref): _stand_in(ref) for refs in assumed.values() for ref in refs}
     whole = _side(Bundle([*objects, *stand_ins.values()], external=external, affixes=affixes), settings)
-    return whole.but(bundle=found.bundle, assumed=both, templated=templated)
+    return whole.but(bundle=found.bundle, assumed=both, open=found.open, templated=templated)
 
 
 def _open(found: Side) -> Iterator[tuple[Key, tuple[str, ...]]]:

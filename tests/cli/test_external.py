@@ -86,6 +86,16 @@ def test_no_size_of_an_instancetype_of_the_cluster_is_made_up(tmp_path: Path) ->
     assert (record["change"], "pod" in record) == ("added", False)
 
 
+def test_a_placeholder_of_another_vm_stays_unknown_beside_an_object_of_the_cluster(tmp_path: Path) -> None:
+    other = VM.replace("  instancetype: {name: u1.small}\n", "").replace("{devices", "{memory: {guest: 2Gi}, devices")
+    here(tmp_path, OURS)
+    commit(tmp_path, {"other.yaml": other.replace("name: web", "name: other")})
+    (tmp_path / "other.yaml").write_text(other.replace("name: web", "name: other").replace("2Gi", '"${SIZE}"'))
+    (record,) = json.loads(run("diff", "--base", "HEAD", "-o", "json", cwd=tmp_path)[1])["vms"]
+    assert record["unknown"] == {"values": ["spec.template.spec.domain.memory.guest is ${SIZE}"]}
+    assert "pod" not in record
+
+
 def test_an_upgrade_that_nothing_is_known_to_change_changes_nothing(tmp_path: Path) -> None:
     here(tmp_path, OURS)
     out = run("diff", ".", "--kubevirt-version", "1.7", "--to-kubevirt-version", "1.8", cwd=tmp_path)[1]
