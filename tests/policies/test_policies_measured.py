@@ -91,9 +91,11 @@ def wanted(failure: dict[str, Any]) -> tuple[Any, ...]:
     return failure["policy"], failure.get("binding") or "", failure.get("param") or "", failure.get("index", -1), level, message
 
 
-def test_no_answer_differs_and_most_cases_are_evaluated(states: dict[str, Counter[str]]) -> None:
+def test_no_answer_differs_and_most_cases_are_evaluated(states: dict[str, Counter[str]], pytestconfig: pytest.Config) -> None:
     """Two laws in one test: each worker would evaluate all cases for a test of its own."""
     assert {group: each["differs"] for group, each in states.items() if each["differs"]} == {}
+    if pytestconfig.getoption("quick"):
+        return  # a share of a sample says little
     total = Counter({name: sum(each[name] for each in states.values()) for name in ("agrees", "not evaluated")})
     shares = {group: states[group]["agrees"] / states[group].total() for group in LEAST}
     assert {group: share for group, share in shares.items() if share < LEAST[group]} == {}
