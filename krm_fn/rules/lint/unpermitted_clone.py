@@ -42,6 +42,7 @@ from krm_fn.rules.registry import Hit, rule
 
 PUBLIC = "-os-images"
 CLONED = ("pvc", "snapshot")
+ACCOUNT = "system:serviceaccount"
 TEMPLATE: Path = ("spec", "template", "spec")
 
 
@@ -56,8 +57,9 @@ def unpermitted_clone(facts: BundleFacts) -> Iterator[Hit]:
                 if other not in ("", own) and not other.endswith(PUBLIC) and not is_filled_in(other):
                     account = _account(as_map(get(entry.obj, holder.in_vm(TEMPLATE))))
                     clones.setdefault((other, own, account), []).append((entry, (*at, index, "spec", *place, "namespace")))
+    bound = _bound(facts.bundle) if clones else set()
     for (other, own, account), ((entry, path), *more) in clones.items():
-        if not _is_bound(account, own, other, facts.bundle):
+        if not any((place, name) in bound for place in (other, "") for name in _names(account, own)):
             count = f" ({len(more)} more clone{'s' if more[1:] else ''})" if more else ""
             fact = f"to clone from namespace {other}, ServiceAccount {own}/{account} has to be permitted there{count}"
             message = f"{fact}; bind a role with create on datavolumes/source, unless that is done elsewhere"
@@ -82,13 +84,18 @@ def _account(spec: Object) -> str:
     return text(spec.get("serviceAccountName")) or next(filter(None, names), "default")
 
 
-def _is_bound(account: str, own: str, other: str, bundle: Bundle) -> bool:
-    """True if a binding in the other namespace, or for all, has the account or a group that it is in."""
-    groups = ("system:authenticated", "system:serviceaccounts", f"system:serviceaccounts:{own}")
-    bindings = [each for each in bundle.of_kind("RoleBinding") if namespace_of(each.obj) == other]
-    for entry in (*bindings, *bundle.of_kind("ClusterRoleBinding")):
-        for subject in map(as_map, as_list(entry.obj.get("subjects"))):
-            name, space = text(subject.get("name")), text(subject.get("namespace"))
-            if name in groups or (name, space) == (account, own) or name == f"system:serviceaccount:{own}:{account}":
-                return True
-    return False
+def _bound(bundle: Bundle) -> set[tuple[str, str]]:
+    """The namespaces of bindings, "" for all, each with an account or a group that is bound there."""
+    bound = set()
+    for kind in ("RoleBinding", "ClusterRoleBinding"):
+        for entry in bundle.of_kind(kind):
+            place = namespace_of(entry.obj) if kind == "RoleBinding" else ""
+            for subject in map(as_map, as_list(entry.obj.get("subjects"))):
+                name, space = text(subject.get("name")), text(subject.get("namespace"))
+                bound |= {(place, name), (place, f"{ACCOUNT}:{space}:{name}")}
+    return bound
+
+
+def _names(account: str, own: str) -> tuple[str, ...]:
+    """An account of a namespace and the groups that it is in, as bindings name them."""
+    return f"{ACCOUNT}:{own}:{account}", "system:authenticated", "system:serviceaccounts", f"system:serviceaccounts:{own}"
