@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from krm_fn.base.annotations import Iterator
 from krm_fn.base.bundle import Bundle, Entry
-from krm_fn.base.objects import Object, namespace_of, text
+from krm_fn.base.objects import Object, kind_of, name_of, namespace_of, text
 from krm_fn.base.paths import Path, as_list, as_map, get
 from krm_fn.base.placeholders import is_filled_in
 from krm_fn.kubevirt.holders import DATA_VOLUMES, RENDERED
@@ -58,7 +58,8 @@ def unpermitted_clone(facts: BundleFacts) -> Iterator[Hit]:
                     account = _account(as_map(get(entry.obj, holder.in_vm(TEMPLATE))))
                     clones.setdefault((other, own, account), []).append((entry, (*at, index, "spec", *place, "namespace")))
     bound = _bound(facts.bundle) if clones else set()
-    for (other, own, account), ((entry, path), *more) in clones.items():
+    for (other, own, account), found in clones.items():
+        (entry, path), *more = sorted(found, key=lambda each: (kind_of(each[0].obj), name_of(each[0].obj), each[1]))
         if not any((place, name) in bound for place in (other, "") for name in _names(account, own)):
             count = f" ({len(more)} more clone{'s' if more[1:] else ''})" if more else ""
             fact = f"to clone from namespace {other}, ServiceAccount {own}/{account} has to be permitted there{count}"
