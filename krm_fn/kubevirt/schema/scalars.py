@@ -132,7 +132,7 @@ def judge_time(value: Any, path: Path) -> Flaw | None:
 
     upstream: k8s.io/kube-openapi/pkg/validation/validate/type.go:Validate
     """
-    from krm_fn.kubevirt.schema.constraints import is_date_time  # needed only for times
+    from krm_fn.kubevirt.schema.formats import is_date_time  # needed only for times
 
     if isinstance(value, list) or is_date_time(value):
         return None
@@ -141,7 +141,7 @@ def judge_time(value: Any, path: Path) -> Flaw | None:
 
 def judge_go_time(value: Any, path: Path) -> Flaw | None:
     """Refuses values that Go does not accept as a time."""
-    from krm_fn.kubevirt.schema.constraints import is_go_time
+    from krm_fn.kubevirt.schema.formats import is_go_time
 
     if isinstance(value, list):
         return Flaw(kind=TYPE, path=path, found="a list", expected=TIME)

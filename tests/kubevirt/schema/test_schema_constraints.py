@@ -10,8 +10,9 @@ from test_schema_crds import definition, thing
 from test_schema_crds import told as told_by
 
 from krm_fn.findings.finding import UNSET
-from krm_fn.kubevirt.schema.constraints import FORMATS, is_date_time, is_go_time, matches
+from krm_fn.kubevirt.schema.constraints import matches
 from krm_fn.kubevirt.schema.flaws import COUNT, DUPLICATE, LENGTH, MISSING, RANGE, TYPE, UNKNOWN, VALUE
+from krm_fn.kubevirt.schema.formats import FORMATS, is_date_time, is_go_time
 
 SPEC = ("spec", "template", "spec")
 BASE = "spec.template.spec."
