@@ -35,6 +35,8 @@ STEPS = {
     "valuesObject": "values",
     "parameters": "parameters",
     "fileParameters": "parameters",
+    "valuesFrom": "values",
+    "postRenderers": "patches",
     "postBuild": "substitution",
     "commonMetadata": "metadata",
 }
@@ -144,7 +146,7 @@ def _row(unit: Unit) -> Object:
     if target.delivery is None:
         return {**known, "by": "chart" if target.is_chart else "kustomization", "file": target.file, "steps": ["build"]}
     own = target.delivery
-    options = as_map(get(own.obj, own.at))
+    options = as_map(get(own.obj, ("spec",) if own.release and own.tool == "Flux" else own.at))
     words = ["files" if target.is_files else "build", *(word for key, word in STEPS.items() if options.get(key))]
     words += [step.host for step in unit.steps]
     return {

@@ -21,6 +21,7 @@ from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.appliers import Appliers
 from krm_fn.repositories.building import Builder
 from krm_fn.repositories.discovery import size_of
+from krm_fn.repositories.flux_targets import made_of_chart
 from krm_fn.repositories.flux_values import (
     DELIVERING,
     Place,
@@ -240,7 +241,7 @@ class Deliveries:
 
     def _made(self, target: Target) -> Iterator[tuple[Object, str]]:
         """The same for a chart."""
-        data = charts.build(target, self._how.timeout) if self._makes_others(target) else b""
+        data = made_of_chart(target, self._how.using, self._how.timeout) if self._makes_others(target) else b""
         for source in charts.read_built(target, data, []).sources if isinstance(data, bytes) else ():
             yield from zip(source.items, (file for file, _ in source.places), strict=True)
 
