@@ -9,37 +9,16 @@ from typing import Any
 import click
 
 from krm_fn.base.objects import Object, kind_of, metadata, text
-from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.base.paths import as_list
 from krm_fn.changes.pairs import Delivered
 from krm_fn.cli import options, progress
 from krm_fn.cli.output_files import table
 from krm_fn.cli.units import CommandRequest, refuse_nothing, units_of
 from krm_fn.repositories import written
+from krm_fn.repositories.deliveries import manner_of, row_of
 from krm_fn.repositories.loading import Unit
 from krm_fn.repositories.types import Delivery
 
-# The steps of Flux and of Argo CD in the order in which they are taken: a key of what a delivery says, and the word for it.
-STEPS = {
-    "targetNamespace": "namespace",
-    "namespace": "namespace",
-    "namePrefix": "prefix",
-    "nameSuffix": "suffix",
-    "patches": "patches",
-    "components": "components",
-    "images": "images",
-    "replicas": "replicas",
-    "commonLabels": "labels",
-    "commonAnnotations": "annotations",
-    "valueFiles": "values",
-    "values": "values",
-    "valuesObject": "values",
-    "parameters": "parameters",
-    "fileParameters": "parameters",
-    "postBuild": "substitution",
-    "commonMetadata": "metadata",
-}
-# How objects are applied, by the options of an Application: the first that it has counts.
-MANNERS = {"Replace=true": "replace", "ServerSideApply=true": "server-side apply"}
 # What has Argo CD delete the objects of an Application that is deleted.
 FINALIZER = "resources-finalizer.argocd.argoproj.io"
 COLUMNS: dict[str, Callable[[Object], str]] = {
@@ -143,41 +122,7 @@ def _row(unit: Unit) -> Object:
         return {**known, "by": "files", "file": files[0] if len(files) == 1 else ""}
     if target.delivery is None:
         return {**known, "by": "chart" if target.is_chart else "kustomization", "file": target.file, "steps": ["build"]}
-    own = target.delivery
-    options = as_map(get(own.obj, own.at))
-    words = ["files" if target.is_files else "build", *(word for key, word in STEPS.items() if options.get(key))]
-    words += [step.host for step in unit.steps]
-    return {
-        **known,
-        "cluster": unit.settings.cluster or ("" if own.tool == "Flux" else own.cluster),
-        "by": kind_of(own.obj),
-        "delivery": own.name,
-        "namespace": own.namespace or text(options.get("targetNamespace")),
-        "steps": [] if own.revision else [*dict.fromkeys([*words, *(["namespace"] if own.namespace else [])])],
-        **manner_of(own),
-        "file": own.file,
-        "path": target.folder,
-        "suspended": own.is_suspended,
-        "revision": own.revision,
-        "unknown": [*own.missing, *([target.problem.detail] if target.problem else [])],
-    }
-
-
-def manner_of(own: Delivery) -> Object:
-    """How the objects are applied, and whether those that are gone from git are deleted."""
-    spec = as_map(own.obj.get("spec"))
-    if own.is_of_flux:
-        manner = "recreate" if spec.get("force") is True else "server-side apply"
-        return {"manner": manner, "prune": spec.get("prune") is True, "createsNamespace": False}
-    if own.tool == "Flux":
-        install = as_map(spec.get("install"))
-        manner = "client-side apply" if install.get("serverSideApply") is False else "server-side apply"
-        return {"manner": manner, "prune": True, "createsNamespace": install.get("createNamespace") is True}
-    policy = as_map(spec.get("syncPolicy"))
-    chosen = [*map(text, as_list(policy.get("syncOptions")))]
-    manner = next((word for option, word in MANNERS.items() if option in chosen), "client-side apply")
-    prune = as_map(policy.get("automated")).get("prune") is True and not {"Prune=false", "Prune=confirm"} & {*chosen}
-    return {"manner": manner, "prune": prune, "createsNamespace": "CreateNamespace=true" in chosen}
+    return {**known, **row_of(target, unit.settings.cluster, [step.host for step in unit.steps])}
 
 
 def delivered_by(own: Delivery, *, goes: bool) -> Delivered:

@@ -15,7 +15,6 @@ from krm_fn.changes import drifting
 from krm_fn.changes.pairs import Assumptions
 from krm_fn.changes.sides import Side, side
 from krm_fn.cli import diff_units, options
-from krm_fn.cli.deliveries import manner_of
 from krm_fn.cli.diff_units import ClusterAfter, TreeUnits, UnitDiff
 from krm_fn.cli.progress import Progress
 from krm_fn.cli.trees import of_folder
@@ -24,6 +23,7 @@ from krm_fn.flux import applying
 from krm_fn.live import dumps
 from krm_fn.live.applying import CLIENT_SIDE, REPLACE, SERVER_SIDE
 from krm_fn.live.overlaying import ARGOCD, Manner, Overlay, overlaid
+from krm_fn.repositories.deliveries import manner_of
 from krm_fn.repositories.loading import Unit
 from krm_fn.sources.reading import STDIN
 

@@ -1,7 +1,8 @@
 """What a HelmRelease of Flux gives to helm: the name of the release, its namespace, and the values.
 
+What helm makes of them is in the hands of a HelmRelease once more: `post_rendering`, `with_common`.
 upstream: helm-controller api/v2/helmrelease_types.go: GetReleaseName, GetReleaseNamespace; internal/release/name.go:
-ShortenName; fluxcd/pkg chartutil/values.go: ChartValuesFromReferences
+ShortenName; internal/postrender; fluxcd/pkg chartutil/values.go: ChartValuesFromReferences
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import Any
 from krm_fn import yamlio
 from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
-from krm_fn.base.objects import Object, name_of, namespace_of, text
+from krm_fn.base.objects import Object, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map
 from krm_fn.base.wording import brief
+from krm_fn.flux.shapes import SPEC, TEXT, Shape, WrongTypeError, shaped
 from krm_fn.flux.steps import texts_of
 from krm_fn.flux.substitution import FluxError
 
@@ -26,6 +28,13 @@ STEP = expression(r"\[\d+\]|(?:\\.|[^.\[\\])+")
 WHOLE = expression(r"-?[1-9]\d*")
 WORDS = {"true": True, "false": False, "null": None, "0": 0}
 SYNTAX = frozenset(",{}[]\\")  # what helm reads in a value beside text
+HOOK = "helm.sh/hook"  # an annotation
+# What of a HelmRelease changes the objects after helm has made them. A patch there has no options, and names no file.
+POST: dict[str, Shape] = {
+    "postRenderers": [{"kustomize": {key: SPEC[key] for key in ("patches", "images")}}],
+    "postRenderStrategy": TEXT,
+    "commonMetadata": SPEC["commonMetadata"],
+}
 
 
 def named(release: Object) -> tuple[str, str]:
@@ -70,6 +79,23 @@ def values(release: Object, holding: Callable[[str, str], Object | None], missin
         elif given is not None:
             found = _merged(found, _map(given, f"{kind} {name}"))
     return _merged(found, own)
+
+
+def post_rendering(release: Object) -> Object:
+    """What is done to the objects after helm has made them, as Go reads it; {} for nothing. Raises: FluxError."""
+    try:
+        found = as_map(shaped(as_map(release.get("spec")), POST))
+    except WrongTypeError as error:
+        raise FluxError("values", f"the API server refuses this HelmRelease: spec.{error}") from None
+    added = any(as_map(found.get("commonMetadata")).values())
+    return found if added or any(each.get("kustomize") for each in as_list(found.get("postRenderers"))) else {}
+
+
+def with_common(obj: Object, common: Object) -> Object:
+    """The object with common labels and annotations over its own."""
+    names = metadata(obj)
+    added = {key: {**as_map(names.get(key)), **values} for key, values in common.items() if values}
+    return {**obj, "metadata": {**names, **added}}
 
 
 def _map(given: str, named: str) -> Object:

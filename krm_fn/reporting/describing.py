@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krm_fn.base.bundle import Bundle, Entry, effective_namespace
 from krm_fn.base.errors import ConfigError, InputError
-from krm_fn.base.objects import Object, group_of, kind_of, name_of, text
+from krm_fn.base.objects import Object, group_of, kind_of, name_of, namespace_of, text
 from krm_fn.base.paths import Path, as_map, dotted, get
 from krm_fn.base.redaction import HIDDEN, redact
 from krm_fn.base.value import Value
@@ -25,7 +25,8 @@ from krm_fn.findings.finding import Finding
 from krm_fn.kubevirt.holders import SERVED, vm_path
 from krm_fn.pipeline.capacity import demands_of, facts_of, known_facts
 from krm_fn.pipeline.surroundings import bundle_of
-from krm_fn.reporting.references import ShownReference, uses_of
+from krm_fn.reporting.references import BUNDLE, ELSEWHERE, ShownReference, uses_of
+from krm_fn.repositories.deliveries import row_of
 from krm_fn.repositories.explained import ExplainedObject, explained, with_places
 from krm_fn.sizing import quotas
 from krm_fn.sizing.demands import Demand
@@ -94,6 +95,7 @@ def _cut(text: str) -> str:
 
 
 Place = tuple[int, Path]
+CLUSTER = "Cluster"  # the kind of the box of a cluster
 
 
 VM = "vm"  # the word for a value of the object itself
@@ -161,11 +163,25 @@ def describe(material: Material) -> PagePart:
     machines = [made.get(_place(entry)) or making.machine(entry, None) for entry in entries]
     return PagePart(
         machines=(*machines, *in_templates),
-        uses=tuple(uses_of(bundle, [(entry, heads.get(_place(entry), {})) for entry in entries])),
+        uses=(*uses_of(bundle, [(entry, heads.get(_place(entry), {})) for entry in entries]), *_delivered(machines, material)),
         namespaces=tuple(rows([Sized(demand=each) for each in demands], "namespace")),
         quotas=tuple(quotas.shown(each) for each in quotas.of_bundle(bundle, demands)),
         unsized=unsized,
     )
+
+
+def _delivered(machines: Sequence[ShownMachine], material: Material) -> Iterator[ShownReference]:
+    """What delivers the machines, and to which cluster: as `kubevirt-render deliveries` has it."""
+    target = material.target
+    row = row_of(target, material.settings.cluster, material.hosts) if target else {}
+    if not (machines and target and target.delivery and row):
+        return
+    own = row["by"], namespace_of(target.delivery.obj), name_of(target.delivery.obj)
+    role = f"{'suspended:' if row['suspended'] else 'delivered by'} {', '.join(row['steps'])}"
+    for each in machines:
+        yield ShownReference(user=(each.kind, each.namespace, each.name), used=own, role=role, state=BUNDLE, file=row["file"])
+    if row["cluster"]:
+        yield ShownReference(user=own, used=(CLUSTER, "", row["cluster"]), role="applies to", state=ELSEWHERE)
 
 
 def _applied(bundle: Bundle, material: Material) -> Bundle:

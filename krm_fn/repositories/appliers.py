@@ -21,6 +21,7 @@ from krm_fn.repositories.applications import Applications
 from krm_fn.repositories.flux_sources import FluxSources
 from krm_fn.repositories.flux_targets import Kustomizations, Releases, of_chart
 from krm_fn.repositories.flux_values import (
+    HOLDING,
     OF_VALUES,
     SOURCE,
     SOURCES,
@@ -35,7 +36,7 @@ from krm_fn.repositories.flux_values import (
 )
 from krm_fn.repositories.kustomization import joined
 from krm_fn.repositories.types import Delivery, Target
-from krm_fn.sources.files import folder_of
+from krm_fn.sources.files import SUFFIXES, content, folder_of
 
 TEMPLATE = ("spec", "template")  # of an ApplicationSet
 CLUSTER = expression(r"(?:^|/)clusters/([^/]+)(?=/)")
@@ -98,16 +99,32 @@ class Appliers:
     @property
     def _made_elsewhere(self) -> Iterator[Target]:
         """What is made of values that have something which counts, by charts that are not here."""
-        files = (file for file, data in self._texts.items() if OF_VALUES.search(data) and written.mentions(data))
+        files = (file for file, data in self._texts.items() if OF_VALUES.search(data) and self._may_give(data))
         for each in objects_in(files):
             obj = each.obj
             named = self._applications.others(obj) if is_argo(obj) else [chart_named(obj)] if is_release(obj) else []
             words = " and ".join(filter(None, named))
-            if words and not self._folder(obj, each.file) and written.mentions(json.dumps(obj, default=str).encode()):
+            if words and not self._folder(obj, each.file) and any(map(written.mentions, self._given(each))):
                 space = text(get(obj, ("spec", "destination", "namespace"))) if is_argo(obj) else release_named(obj)[1]
                 cluster = self._sets.destination(obj) if is_argo(obj) else self.cluster(each)
                 own = Delivery(*each, revision=words, cluster=cluster, namespace=space)
                 yield Target(each.file, folder_of(each.file), each.file, (), (), delivery=own)
+
+    def _may_give(self, data: bytes) -> bool:
+        """True for the text of a file whose deliveries may give a chart something that counts."""
+        return written.mentions(data) or (b"valuesFrom" in data and self._are_held)
+
+    @cached_property
+    def _are_held(self) -> bool:
+        """True where a ConfigMap or a Secret in git may have values with something that counts: few repositories have one."""
+        found = (data for file in self._files if file.endswith(SUFFIXES) and HOLDING.search(data := content(file)))
+        return any(map(written.mentions, found))
+
+    def _given(self, each: Written) -> Iterator[bytes]:
+        """What a delivery gives a chart: what it says itself, and what it takes from ConfigMaps and Secrets."""
+        yield json.dumps(each.obj, default=str).encode()
+        given = self.values.of_release(Delivery(*each)) if is_release(each.obj) else ()
+        yield from (one.encode(errors="surrogatepass") for one in given)
 
     @cached_property
     def _sources(self) -> FluxSources:

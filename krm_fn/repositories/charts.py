@@ -25,6 +25,7 @@ from krm_fn.sources.source import Source, Sources
 
 if TYPE_CHECKING:
     from krm_fn.repositories.graph import Graph
+    from krm_fn.yamlio.texts import ListText, StreamText
 
 
 PROGRAM = "helm"
@@ -127,9 +128,9 @@ def read_built(chart: Target, data: bytes, lost: list[Lost]) -> Sources:
             lost.append(each.but(error=InputError(error.message, file=source)))
         found = reading.of_built(reading.Given(data=data, folder=chart.folder))
     (source_text,) = found.sources
-    named = _named(source_text.data, [piece.end for piece in source_text.text.pieces])
-    built = source_text.but(origins=tuple(_template(chart, name) for name in named))
-    return found.but(sources=(built.but(objects=_kept(built, named)),))
+    names = named(source_text.data, source_text.text)
+    built = source_text.but(origins=tuple(_template(chart, name) for name in names))
+    return found.but(sources=(built.but(objects=_kept(built, names)),))
 
 
 def _kept(built: Source, named: Sequence[bytes]) -> tuple[int, ...]:
@@ -144,15 +145,16 @@ def _identity(obj: Object) -> tuple[str, str, str]:
     return group_of(obj), kind_of(obj), name_of(obj)
 
 
-def _named(data: bytes, ends: Sequence[int]) -> list[bytes]:
+def named(data: bytes, text: StreamText | ListText) -> list[bytes]:
     """The template that helm names for each document: the last one before the end of the document, b"" where there is none."""
-    marks = [(found.start(), found[1]) for found in SOURCE.finditer(data)]
-    named, at = [], -1
+    ends = [piece.end for piece in text.pieces]
+    marks = [(mark.start(), mark[1]) for mark in SOURCE.finditer(data)]
+    found, at = [], -1
     for end in ends:
         while at + 1 < len(marks) and marks[at + 1][0] < end:
             at += 1
-        named.append(marks[at][1] if at >= 0 else b"")
-    return named
+        found.append(marks[at][1] if at >= 0 else b"")
+    return found
 
 
 def _template(chart: Target, name: bytes) -> str:

@@ -15,12 +15,14 @@ from typing import NamedTuple
 from krm_fn import yamlio
 from krm_fn.argocd.sources import GROUP as ARGO
 from krm_fn.base.errors import InputError
-from krm_fn.base.objects import Object, kind_of
+from krm_fn.base.objects import Object, kind_of, text
+from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.base.work import Budget, SpentError
 from krm_fn.repositories import charts, delivering, written
 from krm_fn.repositories.appliers import Appliers
 from krm_fn.repositories.building import Builder
 from krm_fn.repositories.discovery import size_of
+from krm_fn.repositories.flux_targets import made_of_chart
 from krm_fn.repositories.flux_values import (
     DELIVERING,
     Place,
@@ -31,9 +33,33 @@ from krm_fn.repositories.flux_values import (
     other_cluster,
     starts,
 )
-from krm_fn.repositories.types import Discovery, Target, full_name
+from krm_fn.repositories.types import Delivery, Discovery, Target, full_name
 from krm_fn.sources.files import SUFFIXES, content, folder_of
 
+# The steps of Flux and of Argo CD in the order in which they are taken: a key of what a delivery says, and the word for it.
+STEPS = {
+    "targetNamespace": "namespace",
+    "namespace": "namespace",
+    "namePrefix": "prefix",
+    "nameSuffix": "suffix",
+    "patches": "patches",
+    "components": "components",
+    "images": "images",
+    "replicas": "replicas",
+    "commonLabels": "labels",
+    "commonAnnotations": "annotations",
+    "valueFiles": "values",
+    "values": "values",
+    "valuesObject": "values",
+    "parameters": "parameters",
+    "fileParameters": "parameters",
+    "valuesFrom": "values",
+    "postRenderers": "patches",
+    "postBuild": "substitution",
+    "commonMetadata": "metadata",
+}
+# How objects are applied, by the options of an Application: the first that it has counts.
+MANNERS = {"Replace=true": "replace", "ServerSideApply=true": "server-side apply"}
 # How often deliveries may apply files and one another, of which one that is followed counts as many, how many in a row, and
 # how many bytes again: each cluster of a fleet takes the same files.
 MOST, FOLLOWED, DEEPEST, MOST_BYTES = 1_000_000, 100, 64, 64_000_000
@@ -240,7 +266,7 @@ class Deliveries:
 
     def _made(self, target: Target) -> Iterator[tuple[Object, str]]:
         """The same for a chart."""
-        data = charts.build(target, self._how.timeout) if self._makes_others(target) else b""
+        data = made_of_chart(target, self._how.using, self._how.timeout) if self._makes_others(target) else b""
         for source in charts.read_built(target, data, []).sources if isinstance(data, bytes) else ():
             yield from zip(source.items, (file for file, _ in source.places), strict=True)
 
@@ -262,3 +288,46 @@ class Deliveries:
         """The targets that a delivery applies, by paths that begin as the files do."""
         for target in self._appliers.targets_of(obj, each, cluster, start=start):
             yield target if self._named in (os.curdir, self._root) else delivering.moved(target, self._root, self._named)
+
+
+def row_of(target: Target, cluster: str, hosts: Iterable[str] = ()) -> Object:
+    """What `kubevirt-render deliveries` shows of a target that a delivery applies.
+
+    `cluster` is the one that the config names, `hosts` are what runs our own steps.
+    """
+    own = target.delivery
+    if own is None:
+        return {}
+    at = ("spec",) if own.release and own.tool == "Flux" else own.at
+    options = as_map(get(own.obj, at))
+    words = ["files" if target.is_files else "build", *(word for key, word in STEPS.items() if options.get(key)), *hosts]
+    return {
+        "cluster": cluster or ("" if own.tool == "Flux" else own.cluster),
+        "by": kind_of(own.obj),
+        "delivery": own.name,
+        "namespace": own.namespace or text(options.get("targetNamespace")),
+        "steps": [] if own.revision else [*dict.fromkeys([*words, *(["namespace"] if own.namespace else [])])],
+        **manner_of(own),
+        "file": own.file,
+        "path": target.folder,
+        "suspended": own.is_suspended,
+        "revision": own.revision,
+        "unknown": [*own.missing, *([target.problem.detail] if target.problem else [])],
+    }
+
+
+def manner_of(own: Delivery) -> Object:
+    """How the objects are applied, and whether those that are gone from git are deleted."""
+    spec = as_map(own.obj.get("spec"))
+    if own.is_of_flux:
+        manner = "recreate" if spec.get("force") is True else "server-side apply"
+        return {"manner": manner, "prune": spec.get("prune") is True, "createsNamespace": False}
+    if own.tool == "Flux":
+        install = as_map(spec.get("install"))
+        manner = "client-side apply" if install.get("serverSideApply") is False else "server-side apply"
+        return {"manner": manner, "prune": True, "createsNamespace": install.get("createNamespace") is True}
+    policy = as_map(spec.get("syncPolicy"))
+    chosen = [*map(text, as_list(policy.get("syncOptions")))]
+    manner = next((word for option, word in MANNERS.items() if option in chosen), "client-side apply")
+    prune = as_map(policy.get("automated")).get("prune") is True and not {"Prune=false", "Prune=confirm"} & {*chosen}
+    return {"manner": manner, "prune": prune, "createsNamespace": "CreateNamespace=true" in chosen}

@@ -1,5 +1,5 @@
 """What Flux applies of its repository: the folder of a Kustomization, with the kustomization that it writes there, and the
-chart of a HelmRelease, with its values.
+chart of a HelmRelease, with its values, and what becomes of that.
 """
 
 from __future__ import annotations
@@ -8,22 +8,27 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from krm_fn.base.objects import Object, namespace_of, text
+from krm_fn import yamlio
+from krm_fn.base import programs
+from krm_fn.base.bundle import entries
+from krm_fn.base.errors import InputError
+from krm_fn.base.objects import Object, annotations_of, namespace_of, ref_of, text
 from krm_fn.base.paths import as_list, as_map, get
 from krm_fn.flux.artifact import Packing
-from krm_fn.flux.generator import Begun, begun, generated
-from krm_fn.flux.releases import named, values
+from krm_fn.flux.generator import HEAD, Begun, begun, generated
+from krm_fn.flux.releases import HOOK, named, post_rendering, values, with_common
 from krm_fn.flux.steps import spec_of
 from krm_fn.flux.substitution import FluxError
-from krm_fn.repositories import charts, delivering
+from krm_fn.repositories import building, charts, delivering
 from krm_fn.repositories.discovery import target_of
 from krm_fn.repositories.flux_sources import GIT_REPOSITORY
 from krm_fn.repositories.graph import all_below
 from krm_fn.repositories.guard import is_one_file
-from krm_fn.repositories.kustomization import joined
-from krm_fn.repositories.types import ChartRelease, Delivery, Target
+from krm_fn.repositories.kustomization import FILES, joined
+from krm_fn.repositories.types import ChartRelease, Delivery, Problem, Target
+from krm_fn.rules.input import kustomization_not_built
 from krm_fn.sources.files import CHART, content, inside, is_within
 
 if TYPE_CHECKING:
@@ -31,7 +36,8 @@ if TYPE_CHECKING:
     from krm_fn.repositories.flux_values import Values
 
 CHART_SPEC = ("spec", "chart", "spec")  # of a HelmRelease
-UNREAD = ("commonMetadata", "postRenderers")  # what changes the objects after helm has made them
+# Objects, each after the name that helm gives to its template.
+_Named: TypeAlias = "list[tuple[bytes, Object]]"
 
 
 def of_chart(release: Object) -> Object:
@@ -143,8 +149,7 @@ class Releases:
         name, namespace = named(own.obj)
         if wrong := next((each for each in (name, namespace) if each and not charts.PLAIN.fullmatch(each)), ""):
             raise FluxError("values", f"helm takes no name such as {wrong!r}")
-        spec = as_map(own.obj.get("spec"))
-        missing = [f"spec.{key}" for key in UNREAD if spec.get(key)]
+        missing: list[str] = []
         merged = values(own.obj, lambda kind, name: self._values.holding(kind, name, own), missing)
         files = self._values_files(as_map(get(own.obj, CHART_SPEC)), folder)
         words = [word for file in files for word in ("--values", file)]
@@ -167,3 +172,58 @@ class Releases:
         if found and os.path.isfile(own) and found[0] != own:  # noqa: PTH113
             raise FluxError("values", f"valuesFiles leaves out the chart's own {charts.VALUES}, and helm can't; list it first")
         return found[1:] if found[:1] == [own] else found
+
+
+def made_of_chart(chart: Target, using: building.Builder | None, timeout: float) -> bytes | Problem:
+    """What helm makes of a chart, as its HelmRelease changes it; or why nothing is made. Definitions in `crds` stay.
+
+    upstream: helm-controller internal/postrender/build.go: BuildPostRenderers
+    """
+    made, own = charts.build(chart, timeout), chart.delivery
+    if isinstance(made, Problem) or own is None or own.tool != "Flux":
+        return made
+    try:
+        how = post_rendering(own.obj)
+        return _post_rendered(made, how, using, timeout) if how else made
+    except InputError as error:
+        return delivering.refused(own, error.message).but(counts=charts.makes_vms(chart))
+
+
+def _post_rendered(data: bytes, how: Object, using: building.Builder | None, timeout: float) -> bytes:
+    """What helm made, each object after the name of its template. Raises: InputError."""
+    from krm_fn.yamlio.go_text import go_text
+
+    found = yamlio.read_stream(data)
+    names, strategy = charts.named(data, found), how.get("postRenderStrategy")
+    groups: dict[str, _Named] = {"crds": [], "hooks": [], "": []}
+    for each in entries(found.items):
+        is_hook = strategy in ("nohooks", "separate") and HOOK in annotations_of(each.obj)
+        group = "crds" if charts.IN_CRDS.match(names[each.item]) else "hooks" if is_hook else ""
+        groups[group].append((names[each.item], each.obj))
+    for group in ("", "hooks") if strategy == "separate" else ("",):
+        for renderer in map(as_map, as_list(how.get("postRenderers"))):
+            if renderer.get("kustomize") and groups[group]:
+                groups[group] = _kustomized(groups[group], renderer["kustomize"], using, timeout)
+        common = as_map(how.get("commonMetadata"))
+        groups[group] = [(name, with_common(obj, common)) for name, obj in groups[group]]
+    every = (each for group in groups.values() for each in group)
+    return b"".join(b"---\n# Source: " + name + b"\n" + go_text(obj).encode() for name, obj in every)
+
+
+def _kustomized(made: _Named, how: Object, using: building.Builder | None, timeout: float) -> _Named:
+    """What kustomize makes of objects; one that it renames has no name of a template. Raises: InputError."""
+    from krm_fn.yamlio.go_text import go_text
+
+    if using is None:
+        message = "spec.postRenderers need kustomize, and neither kustomize nor kubectl is on the PATH; install one of them"
+        raise InputError(message)
+    names = {ref_of(obj): name for name, obj in made}
+    with programs.scratch() as scratch:
+        folder = Path(os.path.realpath(scratch))
+        (folder / "made.yaml").write_bytes("---\n".join(go_text(obj) for _, obj in made).encode())
+        (folder / FILES[0]).write_text(json.dumps({**HEAD, **how, "resources": ["made.yaml"]}))
+        target = target_of(str(folder), [str(folder)])
+        built = building.plain(target, using, timeout=timeout) if target else b""
+    if not isinstance(built, bytes):
+        raise InputError(kustomization_not_built.message(built).replace(f"{folder}/", ""))
+    return [(names.get(ref_of(each), b""), each) for each in yamlio.read_stream(built).items if each]

@@ -17,6 +17,7 @@ from krm_fn.base.errors import InputError
 from krm_fn.base.expressions import expression
 from krm_fn.base.objects import Object, group_of, kind_of, metadata, name_of, namespace_of, text
 from krm_fn.base.paths import as_list, as_map, get
+from krm_fn.flux.releases import KEY as VALUES_KEY
 from krm_fn.flux.steps import texts_of
 from krm_fn.sources.files import SUFFIXES, content
 
@@ -136,12 +137,20 @@ class Values:
 
     def holding(self, kind: str, name: str, own: Delivery) -> Object | None:
         """A ConfigMap or a Secret: the nearest one in a file, where a name is there several times. None if it is encrypted."""
+        obj = self._holding(kind, name, own)
+        return obj if obj is None or self._shown or kind != SECRET else _hidden(obj)
+
+    def of_release(self, own: Delivery) -> Iterator[str]:
+        """The texts in ConfigMaps and Secrets of git that give values to a HelmRelease; nothing of them may be shown."""
+        for each in map(as_map, as_list(get(own.obj, ("spec", "valuesFrom")))):
+            found = self._holding(text(each.get("kind")), text(each.get("name")), own)
+            yield texts_of(found or {}).get(text(each.get("valuesKey")) or VALUES_KEY, "")
+
+    def _holding(self, kind: str, name: str, own: Delivery) -> Object | None:
         namespaces = dict.fromkeys(("", namespace_of(own.obj)))
         found = [near for each in namespaces if (near := nearest(self._held.get((kind, name, each), {}), own.file, own.start))]
         obj: Object | None = min(found)[2].obj if found and name else None
-        if obj is None or ENCRYPTED in obj:
-            return None
-        return obj if self._shown or kind != SECRET else _hidden(obj)
+        return None if obj is None or ENCRYPTED in obj else obj
 
     @cached_property
     def _held(self) -> dict[tuple[str, str, str], Near]:

@@ -115,7 +115,7 @@ class Material(Value):
     """A unit: what was read, its settings, what is known beside it, and where values are written.
 
     `unlisted` are files whose machines nothing applies. `left` is what leaves, None where no step is on the way. `instances`
-    are those that the objects start, None where nothing is known of them yet.
+    are those that the objects start, None where nothing is known of them yet. `hosts` are what runs its own steps.
     """
 
     found: Sources
@@ -127,3 +127,4 @@ class Material(Value):
     unlisted: frozenset[str] = frozenset()
     left: Leaving | None = None
     instances: Instances | None = None
+    hosts: tuple[str, ...] = ()

@@ -278,7 +278,7 @@ def _judged(unit: Unit, parsed: Parsed, taken: Taken, options: Options) -> UnitR
         result = result.but(findings=results.ordered(homes.of(result.findings)), suppressed=suppressed)
     if options.describing:
         material = Material(found=found, settings=settings, surroundings=surroundings, places=places, target=target)
-        material = material.but(instances=outcome.instances)
+        material = material.but(instances=outcome.instances, hosts=tuple(each.host for each in unit.steps))
         left = leaving(parsed, taken, settings) if parsed.steps else None
         unlisted = parsed.unlisted | unbuilt.only_parts(found)
         result = result.but(described=options.describing(material.but(homes=homes, unlisted=unlisted, left=left)))

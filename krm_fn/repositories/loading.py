@@ -219,7 +219,9 @@ def _texts_of(unit: Unit, options: Options) -> Texts | Problem:
         found = reading.texts((), found=unit.inputs, kustomized=unit.kustomized, unbuilt=False, follow=options.follow)
         return found.but(separate=target is None)
     if target.is_chart:
-        made = charts.build(target, options.timeout)
+        from krm_fn.repositories.flux_targets import made_of_chart  # few repositories have charts
+
+        made = made_of_chart(target, options.using, options.timeout)
         return made if isinstance(made, Problem) else Texts(given=(reading.Given(data=made, folder=target.folder),))
     built = built_of(target, unit.settings.build_flags, options)
     if isinstance(built, Problem):

@@ -765,6 +765,37 @@ def test_what_is_made_of_values_elsewhere_is_named(here: Path, text: str, by: st
     assert vms(folder) == [("vms", "web", "1Gi")]
 
 
+HELD_VALUES = """\
+apiVersion: v1
+kind: %s
+metadata: {name: values, namespace: %s}
+%s:
+  values.yaml: |
+    %s
+"""
+REFERS = "chart: {spec: {chart: raw, sourceRef: {kind: HelmRepository, name: far}}}\n  valuesFrom: [{kind: %s, name: values%s}]"
+BY = "HelmRelease apps/web (of the chart raw in the HelmRepository far)"
+IN_GIT = {
+    "in a ConfigMap": ("ConfigMap", "", ("ConfigMap", "apps", "data", IN_VALUES), BY),
+    "in a Secret": ("Secret", "", ("Secret", "apps", "stringData", IN_VALUES), BY),
+    "no VM": ("ConfigMap", "", ("ConfigMap", "apps", "data", "size: 1"), ""),
+    "another kind": ("Secret", "", ("ConfigMap", "apps", "data", IN_VALUES), ""),
+    "another namespace": ("ConfigMap", "", ("ConfigMap", "other", "data", IN_VALUES), ""),
+    "another key": ("ConfigMap", ", valuesKey: none.yaml", ("ConfigMap", "apps", "data", IN_VALUES), ""),
+}
+
+
+@pytest.mark.parametrize(("kind", "key", "held", "by"), IN_GIT.values(), ids=[*IN_GIT])
+def test_what_is_made_elsewhere_of_values_in_other_files_is_named(
+    here: Path, kind: str, key: str, held: tuple[str, ...], by: str
+) -> None:
+    files = {"clusters/a/far.yaml": OF_HELM % (REFERS % (kind, key), "size: 1"), "clusters/a/values.yaml": HELD_VALUES % held}
+    folder = tree(here, {**app("targetNamespace: vms"), **files})
+    lines = [" ".join(line.split()) for line in run("deliveries", cwd=folder)[1].splitlines() if "HelmRelease" in line]
+    assert lines == ([f"clusters/a/far.yaml {by} - vms - clusters/a/far.yaml"] if by else [])
+    assert ("clusters/a/far.yaml: the HelmRelease apps/web applies" in check(here, "--verbose")) is bool(by)
+
+
 def test_a_branch_that_is_called_like_a_release_is_at_hand_where_it_is_checked_out(here: Path) -> None:
     git(here, "symbolic-ref", "HEAD", "refs/heads/2026.1")
     source = (

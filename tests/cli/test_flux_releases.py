@@ -1,5 +1,6 @@
 """What a HelmRelease of Flux makes of a chart of the repository is what commands judge."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from trees import tree
 from krm_fn import yamlio
 from krm_fn.flux.releases import named, values
 from krm_fn.flux.substitution import FluxError
+from krm_fn.repositories import building, charts
+from krm_fn.repositories.flux_targets import made_of_chart
+from krm_fn.repositories.types import ChartRelease, Delivery
 
 CHART = {
     "charts/vms/Chart.yaml": "apiVersion: v2\nname: vms\nversion: 1.0.0\n",
@@ -152,10 +156,178 @@ def test_no_file_from_outside_gives_values(here: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
-def test_what_is_not_read_of_a_release_is_told(here: Path) -> None:
-    given = release("postRenderers: [{kustomize: {images: []}}]\nvaluesFrom: [{kind: Secret, name: none}]")
+def test_what_is_not_known_of_a_release_is_told(here: Path) -> None:
+    given = release("valuesFrom: [{kind: Secret, name: none}]")
     _, _, err = run("capacity", ".", "--helm", "--verbose", cwd=tree(here, {**CHART, "a.yaml": given}))
-    assert "the HelmRelease shop/a also takes spec.postRenderers and Secret none, which is not read here" in err
+    assert "the HelmRelease shop/a also takes Secret none, which is not read here" in err
+
+
+# ---- what Flux does to what helm makes
+
+MEMORY = """\
+  - kustomize:
+      patches:
+      - target: {%s}
+        patch: |
+          - {op: replace, path: /spec/template/spec/domain/memory/guest, value: %s}
+"""
+LABEL = """\
+  - kustomize:
+      patches:
+      - target: {kind: VirtualMachine}
+        patch: |
+          - {op: add, path: /metadata/labels, value: {size: large}}
+"""
+MERGED = """\
+  - kustomize:
+      patches:
+      - patch: |
+          apiVersion: kubevirt.io/v1
+          kind: VirtualMachine
+          metadata: {name: a-web}
+          spec: {template: {spec: {domain: {memory: {guest: 4Gi}}}}}
+"""
+HOOK = {
+    "charts/vms/templates/vm.yaml": CHART["charts/vms/templates/vm.yaml"].replace(
+        "metadata:\n", "metadata:\n  annotations: {helm.sh/hook: post-install}\n", 1
+    )
+}
+OF_VMS = MEMORY % ("kind: VirtualMachine", "4Gi")
+POSTRENDERED: dict[str, tuple[str, dict[str, str], list[tuple[str, str, str]]]] = {
+    "a JSON patch": (f"postRenderers:\n{OF_VMS}", {}, [("shop", "a-web", "4Gi")]),
+    "a patch that is merged": (f"postRenderers:\n{MERGED}", {}, [("shop", "a-web", "4Gi")]),
+    "nothing": ("postRenderers: [{kustomize: {}}, {}]", {}, [("shop", "a-web", "1Gi")]),
+    "a patch of other objects": (f"postRenderers:\n{MEMORY % ('kind: Pod', '4Gi')}", {}, [("shop", "a-web", "1Gi")]),
+    "in order": (
+        f"postRenderers:\n{LABEL}{MEMORY % ('labelSelector: size=large', '5Gi')}{OF_VMS}",
+        {},
+        [("shop", "a-web", "4Gi")],
+    ),
+    "the earlier sees nothing of the later": (
+        f"postRenderers:\n{MEMORY % ('labelSelector: size=large', '5Gi')}{LABEL}",
+        {},
+        [("shop", "a-web", "1Gi")],
+    ),
+    "before it has a namespace": (f"postRenderers:\n{MEMORY % ('namespace: shop', '4Gi')}", {}, [("shop", "a-web", "1Gi")]),
+    "common labels come last": (
+        f"commonMetadata: {{labels: {{size: large}}}}\npostRenderers:\n{MEMORY % ('labelSelector: size=large', '5Gi')}",
+        {},
+        [("shop", "a-web", "1Gi")],
+    ),
+    "hooks, too": (f"postRenderers:\n{OF_VMS}", HOOK, [("shop", "a-web", "4Gi")]),
+    "no hooks": (f"postRenderStrategy: nohooks\npostRenderers:\n{OF_VMS}", HOOK, [("shop", "a-web", "1Gi")]),
+    "hooks apart": (f"postRenderStrategy: separate\npostRenderers:\n{OF_VMS}", HOOK, [("shop", "a-web", "4Gi")]),
+}
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+@pytest.mark.parametrize(("spec", "files", "expected"), POSTRENDERED.values(), ids=[*POSTRENDERED])
+def test_what_helm_makes_is_patched_as_flux_patches_it(
+    here: Path, spec: str, files: dict[str, str], expected: list[tuple[str, str, str]]
+) -> None:
+    assert vms(tree(here, {**CHART, **files, "a.yaml": release(spec)}), "--helm") == expected
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: helper, labels: {app: helper}}
+spec: {containers: [{name: helper, image: "example.com/helper:1"}]}
+"""
+COMMON = """\
+commonMetadata: {labels: {app: web}, annotations: {team: shop}}
+postRenderers: [{kustomize: {images: [{name: example.com/helper, newName: example.org/aid, newTag: "2"}]}}]"""
+
+
+def built(folder: Path, spec: str, files: dict[str, str] | None = None) -> dict[str, Any]:
+    """What is delivered, by kind."""
+    tree(folder, {**CHART, "charts/vms/templates/pod.yaml": POD, **(files or {}), "a.yaml": release(spec)})
+    chart = charts.chart_of(f"{folder}/charts/vms", map(str, (folder / "charts/vms").rglob("*.*")))
+    helm = ChartRelease("a", words=("--include-crds",))
+    own = Delivery(yamlio.read_value((folder / "a.yaml").read_text()), "a.yaml", 0, 1, 1, release=helm)
+    data = made_of_chart(chart._replace(delivery=own), building.builder(), 60)
+    assert isinstance(data, bytes), data
+    return {each["kind"]: each for each in yamlio.read_stream(data).items if each}
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_images_are_replaced_and_all_objects_get_common_metadata(here: Path) -> None:
+    found = built(here, COMMON)
+    assert found["Pod"]["spec"]["containers"][0]["image"] == "example.org/aid:2"
+    for each in found.values():
+        assert each["metadata"]["labels"] == {"app": "web"}
+        assert each["metadata"]["annotations"] == {"team": "shop"}
+    assert "metadata" not in found["VirtualMachine"]["spec"]["template"]
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_definitions_of_a_chart_are_left_as_they_are(here: Path) -> None:
+    crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: tests.example.com}\n"
+    found = built(here, COMMON, {"charts/vms/crds/crd.yaml": crd})
+    assert found["CustomResourceDefinition"]["metadata"] == {"name": "tests.example.com"}
+    assert found["Pod"]["metadata"]["labels"] == {"app": "web"}
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+@pytest.mark.parametrize("common", ["", "commonMetadata: {labels: {app: web}}\n"])
+def test_a_patched_object_keeps_its_template(here: Path, common: str) -> None:
+    spec = f"{common}postRenderers:\n{MEMORY % ('kind: VirtualMachine', '4Gb')}"
+    found = check(tree(here, {**CHART, "charts/vms/templates/pod.yaml": POD, "a.yaml": release(spec)}), "--helm")
+    assert "error: charts/vms/templates/vm.yaml" in found
+    assert "4Gb" in found
+
+
+REFUSED = {
+    "a patch of nothing": (
+        f"postRenderers:\n{MERGED.replace('a-web', 'none')}",
+        "kustomize does not build this: no resource matches strategic merge patch",
+    ),
+    "a path to a file": (
+        "postRenderers: [{kustomize: {patches: [{path: /etc/hostname, target: {kind: Pod}}]}}]",
+        "kustomize does not build this: ",
+    ),
+    "no list": (
+        "postRenderers: {kustomize: {}}",
+        "the API server refuses this HelmRelease: spec.postRenderers",
+    ),
+}
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+@pytest.mark.parametrize(("spec", "message"), REFUSED.values(), ids=[*REFUSED])
+def test_what_flux_can_not_patch_is_an_error_at_the_release(here: Path, spec: str, message: str) -> None:
+    found = check(tree(here, {**CHART, "a.yaml": release(spec)}), "--helm")
+    assert "error: a.yaml:1:1: " in found
+    assert f"Flux can't build this: {message}" in found
+    assert str(here) not in found
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_a_chart_without_vms_that_flux_can_not_patch_is_no_error(here: Path) -> None:
+    files = {**CHART, "charts/vms/templates/vm.yaml": POD, "a.yaml": release(f"postRenderers:\n{MERGED}")}
+    assert check(tree(here, files), "--helm") == ""
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_without_kustomize_patches_are_an_error_and_common_metadata_is_not(
+    here: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = tmp_path_factory.mktemp("bin")
+    (alone / "helm").symlink_to(running.helm())
+    monkeypatch.setenv("PATH", str(alone))
+    both = {"a.yaml": release(f"postRenderers:\n{OF_VMS}"), "b.yaml": release("commonMetadata: {labels: {a: b}}", name="b")}
+    found = check(tree(here, {**CHART, **both}), "--helm")
+    assert "error: a.yaml:1:1: " in found
+    assert "spec.postRenderers need kustomize" in found
+    assert "b.yaml" not in found
+
+
+@pytest.mark.parametrize("kustomize", ["5.8.1"], indirect=True)
+def test_the_steps_of_a_release_are_listed(here: Path) -> None:
+    spec = f"{COMMON}\nvaluesFrom: [{{kind: ConfigMap, name: sizes}}]"
+    folder = tree(here, {**CHART, "a.yaml": release(spec), "map.yaml": FROM_GIT})
+    (row,) = json.loads(run("deliveries", "-o", "json", "--helm", cwd=folder)[1])["deliveries"]
+    assert row["steps"] == ["build", "values", "patches", "metadata", "namespace"]
 
 
 # ---- values, as upstream's tests of the same have them

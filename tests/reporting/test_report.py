@@ -37,6 +37,27 @@ OVERLAYS = {
 }
 
 
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: %s, namespace: flux-system}
+spec:
+  path: web
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+  targetNamespace: shop
+  suspend: %s
+"""
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: web, namespace: argocd}
+spec:
+  destination: {namespace: shop, name: %s}
+  source: {repoURL: "https://git.example.com/team/vms.git", path: web}
+"""
+
+
 def report(*arguments: str, cwd: Path) -> str:
     """The page that the command writes to a file."""
     code, out, err = run("report", *arguments, "-o", "page.html", cwd=cwd)
@@ -247,3 +268,62 @@ def test_marks_that_turn_texts_are_shown_as_escapes(tmp_path: Path) -> None:
     turned = SOUND.replace("name: web,", 'name: "a\\u202eb",')
     vm: dict[str, Any] = machines_in(report(".", cwd=write(tmp_path, vm=turned)))[0]
     assert vm["name"] == "a\\u202eb"
+
+
+def delivered_in(page: str) -> list[tuple[str, str, str]]:
+    """The edges of the graph that are about deliveries: from, role and to."""
+    data = data_in(page)
+    words = data["words"]
+    boxes = [(each["kind"], each["namespace"], each["name"]) for each in data["vms"]]
+    boxes += [(kind, namespace, name) for kind, namespace, name, *_ in data["nodes"]]
+    named = ["/".join(filter(None, (words[kind], words[namespace], name))) for kind, namespace, name in boxes]
+    edges = ((named[at], words[role], named[to]) for at, to, role in data["edges"])
+    return sorted(edge for edge in edges if edge[1].startswith(("delivered", "applies", "suspended")))
+
+
+WEB = "VirtualMachine/shop/web"
+DELIVERED = {
+    "Flux": (
+        {"clusters/a/web.yaml": FLUX % ("web", "false")},
+        [(WEB, "delivered by build, namespace", "Kustomization/flux-system/web")],
+    ),
+    "two clusters": (
+        {f"clusters/{name}/web.yaml": FLUX % (name, "false") for name in ("north", "south")},
+        [
+            *((f"Kustomization/flux-system/{name}", "applies to", f"Cluster/{name}") for name in ("north", "south")),
+            *((WEB, "delivered by build, namespace", f"Kustomization/flux-system/{name}") for name in ("north", "south")),
+        ],
+    ),
+    "suspended": (
+        {"clusters/a/web.yaml": FLUX % ("web", "true")},
+        [(WEB, "suspended: build, namespace", "Kustomization/flux-system/web")],
+    ),
+    "Argo CD": (
+        {"argo.yaml": ARGO % "north"},
+        [
+            ("Application/argocd/web", "applies to", "Cluster/north"),
+            (WEB, "delivered by build, namespace", "Application/argocd/web"),
+        ],
+    ),
+    "a plugin of Argo CD": (
+        {"argo.yaml": (ARGO % "north").replace("path: web}", "path: web, plugin: {name: kubevirt-render}}")},
+        [
+            ("Application/argocd/web", "applies to", "Cluster/north"),
+            (WEB, "delivered by build, argocd, namespace", "Application/argocd/web"),
+        ],
+    ),
+    "nothing": ({}, []),
+}
+
+
+@pytest.mark.parametrize(("files", "expected"), DELIVERED.values(), ids=[*DELIVERED])
+def test_the_graph_has_what_delivers_vms_and_where_to(
+    tmp_path: Path, files: dict[str, str], expected: list[tuple[str, str, str]]
+) -> None:
+    git(tmp_path, "init", "-q", "-b", "main")
+    web = {"web/kustomization.yaml": "resources: [vm.yaml]\n", "web/vm.yaml": SOUND.replace(", namespace: shop", "")}
+    page = report(".", cwd=tree(tmp_path, {**web, **files}))
+    assert delivered_in(page) == expected
+    rows = json.loads(run("deliveries", "-o", "json", cwd=tmp_path)[1])["deliveries"]
+    clusters = sorted(row["cluster"] for row in rows if row["cluster"])
+    assert clusters == [to.rpartition("/")[2] for _, role, to in expected if role == "applies to"]
