@@ -143,8 +143,8 @@ def _content(entry: Entry) -> Iterator[Hashable]:
 
 def _content_of_templates(entry: Entry) -> Iterator[Hashable]:
     """The content of an object whose templates for DataVolumes may have any names, such as some with its former name."""
-    row = SERVED[group_of(entry.obj), kind_of(entry.obj)]
-    found = as_list(get(entry.obj, row.in_vm(DATA_VOLUMES)))
+    row = SERVED.get((group_of(entry.obj), kind_of(entry.obj)))  # an object without apiVersion has none
+    found = as_list(get(entry.obj, row.in_vm(DATA_VOLUMES))) if row else []
     names = [text(get(each, ("metadata", "name"))) for each in found]
     own = {name_of(entry.obj): NAME}
     said = {key: value for key, value in entry.obj.items() if key not in ABOUT}

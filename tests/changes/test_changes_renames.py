@@ -116,6 +116,11 @@ def test_objects_without_a_name_are_not_renamed() -> None:
     assert changes([named(vm(), "")], [vm("web")]) == [("", "removed", ""), ("web", "added", "")]
 
 
+def test_machines_without_an_api_version_are_compared_by_their_names_alone() -> None:
+    bare = {"kind": "VirtualMachine"}
+    assert [*renames(Bundle([named(bare, "web")]), Bundle([named(bare, "shop")]))] == []
+
+
 def test_the_work_for_many_objects_of_equal_content_grows_as_their_number_does() -> None:
     def bytes_at_most(number: int) -> int:
         sides = [Bundle([config_map(f"{prefix}cm-{each}", "a") for each in range(number)]) for prefix in ("", "prod-")]
